@@ -3,9 +3,10 @@
     python benchmarks/against_commit.py COMMIT [--rows WORD ...] [--rounds 5]
 
 The files of the commit are unpacked into a temporary folder, with the current benchmarks. Each
-measurement is a separate process, and the two commits run in turns. Printed are the medians of a
-step, of its preparation, of the first step, and of the processor time of a row that runs once,
-compilers included; and the medians of the ratios: above 1, the earlier commit is slower.
+measurement is a separate process, and the processes of the two commits alternate. The table shows
+the medians of a step, of its preparation, of the first step, and of the processor time of a row
+that runs once, including compilers. It also shows the medians of the ratios. Above 1, the earlier
+commit is slower.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     python benchmarks/many_shapes.py memory [--runs 100000] [--works mlp gru unique]
 
 hot: the processor time of a set of shapes that runs often, after so many other sets, divided by
-its time in a fresh session. The sessions run in turns, and the median of the ratios counts.
+its time in a fresh session. The sessions alternate. The result is the median of the ratios.
 Before, both run for `--warm` seconds, and wait until their code is compiled. cold: in each of so
 many processes, each with an empty cache of compiled code, the microseconds of a run after
 `--warm` seconds (2, unless given), of a chain of 1,000 scalar ops, of a small MLP and of a CNN;
@@ -71,7 +71,7 @@ def hot(name: str, sets: int, warm: float, seconds: float) -> tuple[float, float
     times: list[list[float]] = [[], []]
     end = perf_counter() + seconds
     while perf_counter() < end:
-        first = len(times[0]) % 2  # the sessions begin in turns
+        first = len(times[0]) % 2  # the sessions take turns to be the first
         for place in (first, 1 - first):
             times[place].append(_block(runs[place], _BLOCK))
     ratios = [ours / others for ours, others in zip(*times)]
