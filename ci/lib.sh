@@ -32,7 +32,7 @@ NATIVE=(
     tests/compile/steps/test_broken_compilers.py tests/compile/steps/test_own_kernels.py
     tests/building/control_flow/test_values.py tests/building/gradients/test_backpropagation.py
     tests/library/train tests/library/rnn/test_dynamic_rnn.py tests/test_random_native.py
-    tests/test_random_graphs.py tests/test_random_control_flow.py
+    tests/test_random_graphs.py tests/test_random_control_flow.py tests/test_program_page.py
 )
 # Tests that need no extra: ci/test runs them in a plain install, an environment of NumPy, protobuf
 # and pytest, and `ci/test --all` in the other one as well.

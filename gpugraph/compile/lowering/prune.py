@@ -23,7 +23,6 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.lowering.loop_entries import start_loops_early
 from gpugraph.compile.lowering.resource_variable_lowering import (
     add_axis,
-    calls_functions,
     dropped_handles,
     lowered,
     ref_slots,
@@ -251,7 +250,7 @@ def _add_edges(
 ) -> None:
     graph = unit.graph
     for op, node in nodes.items():
-        for index, tensor in enumerate(_edge_inputs(op)):
+        for index, tensor in enumerate(_edge_inputs(op, node)):
             if tensor._dtype is resource and tensor.op.type == "IdentityN":
                 graph.add_control_edge(nodes[tensor.op], node)
                 tensor = returned_handle(tensor)
@@ -275,9 +274,9 @@ def _add_edges(
                 graph.add_control_edge(source_node, node)
 
 
-def _edge_inputs(op: Operation) -> Sequence[Tensor]:
+def _edge_inputs(op: Operation, node: Node) -> Sequence[Tensor]:
     """Return the inputs of an operation that its node has as well."""
-    if not calls_functions(op):
+    if len(node.input_types) >= len(op._inputs):
         return op._inputs
     dropped = dropped_handles(op)
     return [tensor for slot, tensor in enumerate(op._inputs) if slot not in dropped]

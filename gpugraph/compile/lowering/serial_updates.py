@@ -53,7 +53,9 @@ def _writes_repeat(unit: Unit) -> bool:
     seen: set[Key] = set()
     for node in unit.graph.op_nodes():
         decl = DECLARATIONS.get(node.type)
-        for slot in decl.memory.writes if decl is not None else ():
+        if decl is None or not decl.memory.writes:
+            continue
+        for slot in decl.memory.writes:
             variable = _variable_behind(node, slot)
             key = None if variable is None else variable_key(variable)
             if key is None or key in seen:

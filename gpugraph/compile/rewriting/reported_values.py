@@ -148,7 +148,7 @@ class ReportedValues:
             self.unit.values.pop(key, None)
         if self.unit.report_of is not None or not self._is_on_cpu():
             return
-        for node in order:
+        for node in [node for node in order if node.op_def.host_inputs]:
             for edge in _open_sizes(self.unit, node):
                 for source, slot in self._origins(edge.src, edge.src_output):
                     if (source.id, slot) not in self._length_nodes and may_report(source):
@@ -189,11 +189,11 @@ class ReportedValues:
 
 
 def _open_sizes(unit: Unit, node: Node) -> Iterator[Any]:
-    """Yield the input edges of a node that carry the sizes of its outputs, if neither these sizes
-    nor the outputs' shapes are known.
+    """Yield the input edges of a node with host inputs that carry the sizes of its outputs, if
+    neither these sizes nor the outputs' shapes are known.
     """
     shapes = unit.shapes.get(node.id)
-    if shapes is None or not node.op_def.host_inputs or counted_rows(node):
+    if shapes is None or counted_rows(node):
         return
     if all(shape.is_fully_defined() for shape in shapes):
         return

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from gpugraph.base.errors import UnimplementedError
@@ -68,7 +67,7 @@ class StepList(Arrays):
           code: a function that returns the `StepCode` of the step. It is called only if the step
             does not belong to a run of steps.
         """
-        step = replace(self.step(node, run, kind, part), code=code)
+        step = self.step(node, run, kind, part, code)
         group = self.groups.get(node.id)
         lane = self.unit.lanes.get(node.id)
         self.entries.append(GuardedStep(self.guard, step, (), (), native, assigns, group, lane))
@@ -92,12 +91,21 @@ class StepList(Arrays):
             stretches, self.jit.waits, in_loop, self.unit.target.verify, is_open
         )
 
-    def step(self, node: Node, run: Run, kind: StepKind = "kernel", part: str = "") -> Step:
+    def step(
+        self,
+        node: Node,
+        run: Run,
+        kind: StepKind = "kernel",
+        part: str = "",
+        code: Callable[[], StepCode] = plain_code,
+    ) -> Step:
         """Return a step of a node. `part` distinguishes it from the node's other steps."""
         device, depth = node.assigned_device, self.unit.depth[node.id]
         slots = range(len(node.output_types))
         size = sum(self.unit.homes[node.id, slot].storage.size for slot in slots)
-        return Step(node.name, node.type, device, depth, run, node.origin, kind, size, part=part)
+        return Step(
+            node.name, node.type, device, depth, run, node.origin, kind, size, code=code, part=part
+        )
 
     def refs(self, node: Node) -> dict[int, VariableState]:
         """Return the variables that a node uses, by input index. For each variable that the node

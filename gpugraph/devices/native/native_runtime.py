@@ -11,6 +11,7 @@ builtin function without arguments, whose `self` holds the address of the kernel
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -30,17 +31,18 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 @cache
 def kernel_file(name: str) -> str:
     """Return the contents of the file with this name, in any folder of `kernels/`."""
-    return _kernel_paths()[name].read_text("utf-8")
+    return Path(_kernel_folders()[name], name).read_text("utf-8")
 
 
 @cache
-def _kernel_paths() -> dict[str, Path]:
-    """Return the paths of the files in `kernels/` by their names, which are unique. In a wheel
+def _kernel_folders() -> dict[str, str]:
+    """Return the folders of the files in `kernels/` by their names, which are unique. In a wheel
     these files are inside the package.
     """
     for home in (_PACKAGE / "_kernels", _PACKAGE.parent / "kernels"):
         if home.is_dir():
-            return {path.name: path for path in home.rglob("*.*") if path.is_file()}
+            walk = os.walk(home)
+            return {name: folder for folder, _, names in walk for name in names}
     return {}
 
 

@@ -93,7 +93,7 @@ def _has_sources(graph: Graph) -> bool:
     count, is_found = _SCANNED.get(graph, (0, False))
     if not is_found and graph.version > count:
         added = graph.get_operations()[count:]
-        is_found = any(op.type in SOURCES for op in added)
+        is_found = not SOURCES.isdisjoint([op._op_def.name for op in added])
         _SCANNED[graph] = count + len(added), is_found
     return is_found
 

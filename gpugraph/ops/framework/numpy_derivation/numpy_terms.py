@@ -9,10 +9,11 @@ result is written over an operand that is no longer needed, or to scratch memory
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from copy import copy
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from math import prod
+from operator import itemgetter
+from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -140,12 +141,6 @@ class NumpyTerms:
         self.arrays = dict(enumerate(inputs))
         self._known: dict[Any, int] = {}
 
-    def of(self, inputs: Sequence[Any]) -> NumpyTerms:
-        """Return the same program for other inputs with the same shapes and dtypes."""
-        other = copy(self)
-        other.arrays = self.arrays | dict(enumerate(inputs))
-        return other
-
     def _add(self, key: Any, value: _Value) -> int:
         """Return the index of the value with this key. If there is no such value, add it first."""
         if key not in self._known:
@@ -264,18 +259,20 @@ class _Binding:
       terms: the program.
       results: for each output, the index of its value, and its array.
       scratch: a function that allocates scratch memory.
+      shared: the outputs that share memory with inputs, if this is known.
     """
 
     def __init__(
-        self, terms: NumpyTerms, results: Sequence[tuple[int, Any]], scratch: Scratch
+        self,
+        terms: NumpyTerms,
+        results: Sequence[tuple[int, Any]],
+        scratch: Scratch,
+        shared: Sequence[Any] | None = None,
     ) -> None:
         self.terms, self.scratch, self.arrays = terms, scratch, dict(terms.arrays)
         self.homes = {number: _in_shape(array, terms.shape(number)) for number, array in results}
-        self.shared = [
-            home
-            for home in self.homes.values()
-            if any(np.may_share_memory(home, array) for array in terms.arrays.values())
-        ]
+        inputs, homes = terms.arrays.values(), self.homes.values()
+        self.shared = [h for h in homes if _overlaps(h, inputs)] if shared is None else shared
         order = self._needed()
         self.last = {n: number for number in order for n in terms.values[number].operands}
         self.last |= dict.fromkeys(self.homes, len(terms.values))
@@ -329,6 +326,10 @@ class _Binding:
 
 def _is_in(array: Any, others: Sequence[Any]) -> bool:
     return any(array is other for other in others)
+
+
+def _overlaps(array: Any, others: Iterable[Any]) -> bool:
+    return any(np.may_share_memory(array, other) for other in others)
 
 
 def _in_shape(array: Any, shape: tuple[int, ...]) -> Any:
@@ -386,15 +387,54 @@ def numpy_elementwise(expression: str) -> Call:
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         *inputs, out = arrays
-        terms, number = _terms_of(expression, *((array.shape, array.dtype) for array in inputs))
-        return run_all(_Binding(terms.of(inputs), [(number, out)], context.scratch).calls)
+        specs = [(array.shape, array.dtype) for array in arrays]
+        shape, calls, scratch, constants = _calls_of(expression, _overlaps(out, inputs), *specs)
+        memory = [*inputs, _in_shape(out, shape), *(context.scratch(*spec) for spec in scratch)]
+        memory += constants
+        return run_all([partial(function, *arguments(memory)) for function, arguments in calls])
 
     return Call(make=bind)
 
 
+class _Calls(NamedTuple):
+    """The calls of a kernel, before its arrays are known.
+
+    Args:
+      shape: the shape of the output.
+      calls: the functions, each with a function that takes its arguments from a list: the inputs,
+        the output, the scratch memory and the constants.
+    """
+
+    shape: tuple[int, ...]
+    calls: list[tuple[Callable[..., Any], Callable[[list[Any]], tuple[Any, ...]]]]
+    scratch: list[tuple[tuple[int, ...], DType]]
+    constants: list[Any]
+
+
 @lru_cache(1024)  # the ops of a graph often have equal programs
-def _terms_of(expression: str, *inputs: tuple[tuple[int, ...], Any]) -> tuple[NumpyTerms, int]:
-    """Return the program of an expression, and the index of its result."""
-    values = [_Value(shape, as_dtype(dtype)) for shape, dtype in inputs]
-    terms, dtype = NumpyTerms(values), values[0].dtype
-    return terms, terms.apply(expression, range(len(values)), dtype, dtype)
+def _calls_of(expression: str, overlaps: bool, *specs: tuple[tuple[int, ...], Any]) -> _Calls:
+    """Return the calls that compute an expression.
+
+    Args:
+      overlaps: whether the output shares memory with an input.
+      specs: the shapes and dtypes of the inputs and of the output.
+    """
+    *inputs, out = [SimpleNamespace(shape=shape, dtype=dtype) for shape, dtype in specs]
+    terms, dtype = NumpyTerms(inputs), as_dtype(inputs[0].dtype)
+    number = terms.apply(expression, range(len(inputs)), dtype, dtype)
+    out.shape = terms.shape(number)
+    memory, scratch = [*inputs, out], []
+
+    def allocate(shape: tuple[int, ...], dtype: DType) -> Any:
+        scratch.append((shape, dtype))
+        memory.append(SimpleNamespace(shape=shape, dtype=dtype.as_numpy_dtype))
+        return memory[-1]
+
+    binding = _Binding(terms, [(number, out)], allocate, [out] if overlaps else [])
+    constants = [value for value in binding.arrays.values() if isinstance(value, np.generic)]
+    places = {id(array): index for index, array in enumerate([*memory, *constants])}
+    calls = [
+        (call.func, itemgetter(*(places[id(argument)] for argument in call.args)))
+        for call in binding.calls
+    ]
+    return _Calls(out.shape, calls, scratch, constants)
