@@ -25,6 +25,7 @@ TensorFlow's.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -34,7 +35,6 @@ MIN_ALLOCATION_BYTES = 256
 NUM_BINS = 21
 _MAX_INTERNAL_FRAGMENTATION = 128 << 20
 _SLOT_BITS = 6
-_NUM_SLOTS = (64 - 8) << _SLOT_BITS - 1
 
 
 def round_up(num_bytes: int) -> int:
@@ -92,7 +92,7 @@ class ChunkStore:
     def __init__(self) -> None:
         self.regions: list[Region] = []
         self.chunks: dict[int, Chunk] = {}
-        self.slots: list[list[tuple[int, int]]] = [[] for _ in range(_NUM_SLOTS)]
+        self.slots: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         self._nonempty = 0  # bit s is set if and only if slot s holds a chunk
         self._handles = 0
         self._spare: list[Chunk] = []
@@ -172,7 +172,12 @@ class ChunkStore:
 
     def free_in_bin(self, index: int) -> list[Chunk]:
         """Return the free chunks of a bin, sorted by size and then by address."""
-        keys = [key for slot in self.slots for key in slot if bin_index(key[0]) == index]
+        keys = [
+            key
+            for _, slot in sorted(self.slots.items())
+            for key in slot
+            if bin_index(key[0]) == index
+        ]
         return [self.chunks[address] for _, address in keys]
 
     def largest_free(self) -> int:
@@ -185,15 +190,15 @@ class ChunkStore:
         binned = 0
         for region in self.regions:
             binned += self._check_region(region)
-        counted = sum(len(free) for free in self.slots)
+        counted = sum(len(free) for free in self.slots.values())
         _require(binned == counted, f"{counted} chunks in bins, but {binned} are free")
         in_regions = sum(1 for _ in self.all_chunks())
         _require(
             in_regions == len(self.chunks), "the address map and the regions have different chunks"
         )
-        mask = sum(1 << index for index, free in enumerate(self.slots) if free)
+        mask = sum(1 << index for index, free in self.slots.items() if free)
         _require(mask == self._nonempty, "the mask of slots that hold chunks is wrong")
-        for free in self.slots:
+        for free in self.slots.values():
             _require(free == sorted(free), "a slot is out of order")
         ends = [region.base + region.size for region in self.regions]
         starts = [region.base for region in self.regions[1:]]
