@@ -26,6 +26,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from gpugraph.base.fork_safe_locks import new_rlock
+from gpugraph.base.interruptions.garbage_collection import nothing_collected
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 
 _Sources = dict[str, tuple[str, str]]
@@ -46,7 +47,7 @@ def one_import_at_a_time() -> Iterator[None]:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
         frame = frame.f_back
-    with nullcontext() if frame is not None else _LOCK:
+    with nullcontext() if frame is not None else _LOCK, nothing_collected():
         yield
 
 

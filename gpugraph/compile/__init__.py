@@ -35,13 +35,12 @@ If verification is enabled, `verify` checks the unit after each pass.
 
 from __future__ import annotations
 
-import gc
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from gpugraph.base.interruptions.garbage_collection import nothing_collected
 from gpugraph.base.proto_messages import unused
 from gpugraph.base.sizes import FedSizes, OpenSizeError, SizeTrace, SizeValues
 from gpugraph.compile.analysis.flow_analysis import flow
@@ -150,7 +149,7 @@ def compile_plan(target: Target, request: RunRequest) -> Plan:
     shapes don't match, if the graph has a cycle, or if a device does not exist. Raises
     ResourceExhaustedError if a device can't hold its arena.
     """
-    with _without_collector():
+    with nothing_collected():
         unit = _fitted(target, request)
         unit.advise = partial(advice, _compiled, target, request)
         plan = bind(unit)
@@ -179,7 +178,7 @@ class OpenUnit:
         Args:
           request: the run. The shapes of its feeds contain Sizes of `trace`.
         """
-        with _without_collector():
+        with nothing_collected():
             unit = _fitted(target, request)
             if unit.failures:
                 raise next(iter(unit.failures.values()))
@@ -223,7 +222,7 @@ class OpenUnit:
         Args:
           request: the request that was compiled, with the shapes of this run.
         """
-        with _without_collector():
+        with nothing_collected():
             unit = self._parts.at(values)
             unit.target = target
             unit.advise = partial(advice, _compiled, target, request)
@@ -278,7 +277,7 @@ def part_of_memory(target: Target, request: RunRequest) -> float:
     session's idle plans first. Raises ResourceExhaustedError if the arena still does not fit.
     """
     gpus = [device for device in target.devices if device.device_type == "GPU"]
-    with _without_collector():
+    with nothing_collected():
         unit = _fitted(target, request)
         unit.advise = partial(advice, _compiled, target, request)
         return max((part_of_room(unit, device) for device in gpus), default=0.0)
@@ -288,7 +287,7 @@ def compile_record(target: Target, request: RunRequest) -> GraphRecord:
     """Return a record of the graph that the requested run would execute on each device, and of the
     memory of its tensors.
     """
-    with _without_collector():
+    with nothing_collected():
         return graph_record(_fitted(target, request))
 
 
@@ -420,17 +419,3 @@ def _report_unused(unit: Unit) -> None:
 def _check(unit: Unit) -> None:
     if unit.target.verify:
         verify(unit)
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Pause Python's garbage collector, which would repeatedly traverse the many long-lived records
-    of a compilation.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 
 from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.base.interruptions.garbage_collection import nothing_collected
 from gpugraph.devices.cuda.driver import cupy_bindings as cupy
 from gpugraph.devices.cuda.driver.cuda_statuses import NOT_READY, OUT_OF_MEMORY, PEER_ACCESS_ALREADY
 from gpugraph.devices.cuda.driver.driver_interface import (
@@ -31,7 +32,7 @@ from gpugraph.devices.cuda.driver.driver_interface import (
     Stream,
 )
 from gpugraph.devices.cuda.driver.launch_parameters import Parameters
-from gpugraph.devices.cuda.driver.owned_handles import Owned, nothing_collected
+from gpugraph.devices.cuda.driver.owned_handles import Owned
 from gpugraph.devices.cuda.driver.peer_copies import PeerCopies
 from gpugraph.memory import HostRegion
 

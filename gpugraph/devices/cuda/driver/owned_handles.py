@@ -4,21 +4,14 @@ never during a capture.
 If a thread destroys graphs, frees memory or waits for the GPU while it captures a stream, the
 capture fails. Python's garbage collector could cause such a failure at any line, because it may run
 the finalizer of a session that was not closed. So the garbage collector is disabled during a
-capture.
+capture (`nothing_collected`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import gc
 import sys
-from collections.abc import Callable, Iterator
-
-from gpugraph.base.fork_safe_locks import new_lock
-
-_lock = new_lock()
-_waits: list[bool] = []
-"""Whether the collector was enabled at the beginning of each active `nothing_collected`."""
+from collections.abc import Callable
 
 
 class Owned:
@@ -39,18 +32,3 @@ class Owned:
         if not sys.is_finalizing():
             with contextlib.suppress(RuntimeError):
                 self._destroy(self.handle)
-
-
-@contextlib.contextmanager
-def nothing_collected() -> Iterator[None]:
-    """Disable Python's garbage collector for all threads while the `with` block runs."""
-    with _lock:
-        _waits.append(gc.isenabled())
-        gc.disable()
-    try:
-        yield
-    finally:
-        with _lock:
-            if len(_waits) == 1 and _waits[0]:
-                gc.enable()
-            _waits.pop()
