@@ -226,8 +226,8 @@ numpy_op(
 def _bits_of(signature: Signature, x: Term) -> list[Term]:
     size = 8 * x.dtype.size
     if size > 32:
-        return [x.apply("__builtin_popcountll((uint64_t)x)", dtype=dtypes.uint8)]
-    return [x.apply(f"__builtin_popcount((uint{size}_t)x)", dtype=dtypes.uint8)]
+        return [x.apply("gg_set_bits((uint64_t)x)", dtype=dtypes.uint8)]
+    return [x.apply(f"gg_set_bits((uint{size}_t)x)", dtype=dtypes.uint8)]
 
 
 def _count_bits(x: Any, y: Any) -> None:

@@ -157,7 +157,7 @@ extern "C" __global__ void __launch_bounds__(GG_THREADS, 2) gg_attention_back_mm
         __syncthreads(); /* these rows have arrived, the rows before them were used */
         if (first + GG_OTHERS < others) fill_others(first + GG_OTHERS, buffer ^ 1);
         float p[GG_OTHERS / 8][4] = {}, ds[GG_OTHERS / 8][4] = {};
-#pragma unroll
+#pragma unroll GG_KEPT ? HEAD / 16 : 4
         for (int l = 0; l < HEAD / 16; l++) {
             if (GG_KEPT) {
                 gg_score<GG_OTHER_ACROSS, GG_OTHER_WIDE>(p, kept[l], other, l);

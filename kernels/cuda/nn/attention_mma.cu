@@ -17,6 +17,9 @@
 #define GG_WIDE (HEAD + GG_APART)
 #define GG_KEYS_WIDE ((ACROSS ? GG_TILE : HEAD) + GG_APART)
 
+/* Whether three blocks at a time would have too few registers; sm_100 needs more than others. */
+#define GG_IS_LARGE (HEAD > 64 || (STATISTICS && !PACKED_K) || (MASKED && HEAD > 32 && __CUDA_ARCH__ >= 1000))
+
 #if STATISTICS
 #define GG_STATISTICS , float *statistics
 #else
@@ -34,7 +37,7 @@ GG_INLINE float gg_sum(float x) {
     return x + gg_xor(x, 2);
 }
 
-extern "C" __global__ void __launch_bounds__(GG_THREADS, HEAD > 64 || (STATISTICS && !PACKED_K) ? 2 : 3) gg_attention_mma(const T *q, const T *k, const T *v, const T *mask, T *out GG_STATISTICS, long long inner, long long m, long long n, long long d_, long long dv_, long long k_row, long long k_column, long long mask_outer, long long mask_inner, long long mask_row, long long mask_column, double scale_) {
+extern "C" __global__ void __launch_bounds__(GG_THREADS, GG_IS_LARGE ? 2 : 3) gg_attention_mma(const T *q, const T *k, const T *v, const T *mask, T *out GG_STATISTICS, long long inner, long long m, long long n, long long d_, long long dv_, long long k_row, long long k_column, long long mask_outer, long long mask_inner, long long mask_row, long long mask_column, double scale_) {
     alignas(16) __shared__ T keys[(ACROSS ? HEAD : GG_TILE) * GG_KEYS_WIDE];
     alignas(16) __shared__ T values[GG_TILE * GG_WIDE];
     const int pair = threadIdx.x % 4 * 2, warp_row = threadIdx.x / 32 * 16, own_row = warp_row + threadIdx.x % 32 / 4;

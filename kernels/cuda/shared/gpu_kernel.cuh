@@ -72,6 +72,12 @@ GG_INLINE T gg_smaller(T a, T b) {
     return a != a ? a : either;
 }
 
+/* The number of bits of an unsigned integer that are 1. */
+template <typename T>
+GG_INLINE int gg_set_bits(T x) {
+    return sizeof(T) > 4 ? __popcll(x) : __popc((unsigned)x);
+}
+
 GG_INLINE float gg_from_half(uint16_t bits) {
     __half_raw raw;
     raw.x = bits;

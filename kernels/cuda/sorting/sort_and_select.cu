@@ -116,7 +116,7 @@ GG_INLINE KEY gg_ranked(const ELEMENT *row, long long size, long long rank, long
     return key;
 }
 
-extern "C" __global__ void __launch_bounds__(512) gg_nth(const ELEMENT *x, ELEMENT *out, long long rows, long long size, long long n) {
+extern "C" __global__ void __launch_bounds__(512, 2) gg_nth(const ELEMENT *x, ELEMENT *out, long long rows, long long size, long long n) {
     __shared__ int place;
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
         long long less;

@@ -79,6 +79,10 @@ enum { GG_DONE = 0, GG_MORE = 1, GG_STOPPED = 2, GG_FAILED = 3 };
 #define gg_larger(a, b) gg_chosen(a, b, >=)
 #define gg_smaller(a, b) gg_chosen(a, b, <=)
 
+/* The number of bits of an unsigned integer that are 1. */
+#define gg_set_bits(x)                                                                             \
+    (sizeof(x) > 4 ? __builtin_popcountll(x) : __builtin_popcount((unsigned)(x)))
+
 static inline int64_t gg_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Nanoseconds of a monotonic clock. */
