@@ -23,8 +23,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -316,10 +316,12 @@ struct Kernel<F> {
   static int launch(const char *name, const Launch *how, const int64_t *words) {
     take(words, std::index_sequence_for<P...>());
 #if defined(GG_RACES)
-    static std::unique_ptr<Cell[]> memory(new Cell[kCells]());
-    cells = memory.get(), launch_serial++, is_racing = true;
+    cells = static_cast<Cell *>(std::calloc(kCells, sizeof(Cell))); // pages are zero when first used
+    if (!cells) return kFailed;
+    launch_serial++, is_racing = true;
     const int status = run(how, name, body);
     is_racing = false;
+    std::free(cells);
     return status;
 #else
     return run(how, name, body);

@@ -15,6 +15,7 @@ the client's graph that write the variable or have a reference to it as an input
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from gpugraph.base.dtypes import DType, resource, runtime_name
@@ -105,11 +106,7 @@ def _needed(
             if maker not in seen and maker not in arrived and control_input not in done:
                 seen.add(maker)
                 stack.append(maker)
-    return sorted(seen, key=_by_id)
-
-
-def _by_id(op: Operation) -> int:
-    return op._id
+    return sorted(seen, key=attrgetter("_id"))
 
 
 def _refuse_unfed(needed: Sequence[Operation]) -> None:

@@ -45,6 +45,7 @@ KERNEL(atomics, atomicAdd(x, 1);)
 KERNEL(only_reads, x[blockIdx.x * 64 + t] = 1 + (t > 99 ? x[300] : 0) + s[0] * 0;)
 """
 PROGRAM = """
+import resource
 import sys
 import numpy as np
 from gpugraph.devices.cuda.driver.driver_interface import DriverError, Geometry
@@ -58,6 +59,7 @@ for name in module.kernels:
         print(name, "fine")
     except DriverError as error:
         print(name, "race" if "a race" in str(error) else error)
+print("memory", "bounded" if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 400_000 else "not")
 """
 NOISE = """
 import numpy as np, sys
@@ -93,6 +95,7 @@ def test_races_are_errors_and_barriers_order() -> None:
         "one_place_of_all_blocks": "race",
         "atomics": "fine",
         "only_reads": "fine",
+        "memory": "bounded",
     }
 
 
