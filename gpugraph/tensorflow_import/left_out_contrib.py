@@ -77,7 +77,7 @@ graph_editor.bypass graph_editor.connect graph_editor.detach* graph_editor.edit
     tf.contrib.graph_editor.reroute_ts and copy_with_input_replacements
 grid_rnn ndlstm: use tf.contrib.rnn, and transpose inputs that run along another dimension
 image.adjust_hsv_in_yiq image.random_hsv_in_yiq: use tf.image.adjust_hue and adjust_saturation
-image.bipartite_match image.connected_components image.single_image_random_dot_stereograms:
+image.connected_components image.single_image_random_dot_stereograms:
     {_ELSEWHERE}
 input_pipeline: {_QUEUES}
 kernel_methods: write the features by tf.random.normal and tf.cos

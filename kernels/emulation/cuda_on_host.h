@@ -318,7 +318,7 @@ struct Kernel<F> {
 #if defined(GG_RACES)
     cells = static_cast<Cell *>(std::calloc(kCells, sizeof(Cell))); // pages are zero when first used
     if (!cells) return kFailed;
-    launch_serial++, is_racing = true;
+    begin_checks(how);
     const int status = run(how, name, body);
     is_racing = false;
     std::free(cells);

@@ -6,7 +6,8 @@
 // For each byte of shared memory and of the launch's arrays, the last write and the last read are
 // known: block, thread, and the numbers of barriers that the block and the warp have passed. Two
 // accesses of different threads, of which one is a write, race unless a barrier is between them.
-// Blocks are not ordered at all. Atomics are not checked.
+// Blocks are not ordered at all. Atomics are not checked. If the arrays have more than a mebibyte, each
+// launch checks some lines of 64 bytes, so many that the table has room for them.
 #pragma once
 #if defined(GG_RACES)
 
@@ -22,8 +23,9 @@ struct Cell {
   uintptr_t at;
   Access write, read;
 };
-constexpr size_t kCells = size_t(1) << 21;
+constexpr size_t kCells = size_t(1) << 21, kMostChecked = kCells / 2;
 static Cell *cells;
+static size_t one_line_in;
 static int launch_serial;
 static bool is_racing;
 
@@ -42,11 +44,21 @@ GG_UNCHECKED static bool is_watched(uintptr_t at) {
   return false;
 }
 
+static void begin_checks(const Launch *how) {
+  size_t watched = 0;
+  for (int64_t i = 0; i < how->num_watched; i++) watched += size_t(how->watched[2 * i + 1]);
+  one_line_in = (watched + kMostChecked - 1) / kMostChecked;
+  if (!one_line_in) one_line_in = 1;
+  launch_serial++, is_racing = true;
+}
+
 GG_UNCHECKED static size_t offset_of(uintptr_t at) {
   for (int64_t i = 0; i < block.launch->num_watched; i++)
     if (is_between(at, reinterpret_cast<void *>(block.launch->watched[2 * i]), size_t(block.launch->watched[2 * i + 1]))) return at - uintptr_t(block.launch->watched[2 * i]);
   return 0;
 }
+
+GG_UNCHECKED static bool is_chosen(uintptr_t at) { return (at / 64 + size_t(launch_serial)) % one_line_in == 0; }
 
 // Whether nothing orders an earlier access before the current one.
 GG_UNCHECKED static bool is_unordered(const Access &old, const Access &now, bool shared) {
@@ -63,6 +75,7 @@ GG_UNCHECKED static void access(const void *address, size_t bytes, bool writes) 
   const Thread &thread = block.threads[block.current];
   const Access now = {block.number, block.current, block.epoch, thread.warp_epoch, launch_serial};
   for (uintptr_t at = first; at < first + bytes; at++) {
+    if (!shared && !is_chosen(at)) continue;
     size_t place = (at * 0x9e3779b97f4a7c15ull) >> 43;
     while (cells[place].at && cells[place].at != at && (cells[place].write.serial == launch_serial || cells[place].read.serial == launch_serial))
       place = (place + 1) % kCells;

@@ -1,5 +1,6 @@
 """`tf.contrib.distribute`: the strategies under their older names."""
 
+from gpugraph.building import replication as _replication
 from gpugraph.building.replication import (
     ReplicaContext as ReplicaContext,
     get_cross_replica_context as get_cross_replica_context,
@@ -33,3 +34,7 @@ from gpugraph.library.distribute.training_steps import (
     StandardSingleLossStep as StandardSingleLossStep,
     Step as Step,
 )
+
+DistributionStrategy = _replication.Strategy
+get_distribution_strategy = _replication.get_strategy
+has_distribution_strategy = _replication.has_strategy

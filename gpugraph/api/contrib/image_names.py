@@ -2,6 +2,7 @@
 
 from gpugraph.library.contrib.images import (
     angles_to_projective_transforms as angles_to_projective_transforms,
+    bipartite_match as bipartite_match,
     compose_transforms as compose_transforms,
     dense_image_warp as dense_image_warp,
     flat_transforms_to_matrices as flat_transforms_to_matrices,

@@ -42,6 +42,7 @@ class Experiment:
         train_steps_per_iteration: int | None = None,
         checkpoint_and_export: bool = False,
         saving_listeners: Any = None,
+        check_interval_secs: float = 5,
     ) -> None:
         self._estimator = estimator
         self._train_input_fn, self._eval_input_fn = train_input_fn, eval_input_fn

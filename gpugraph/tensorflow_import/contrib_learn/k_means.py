@@ -6,7 +6,7 @@ WWW 2010). Centers are chosen at random or by k-means++ (Arthur and Vassilvitski
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpugraph.api import top_level as tf
 from gpugraph.base import dtypes
@@ -14,9 +14,10 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.building.control_flow.cond import cond
 from gpugraph.building.control_flow.while_loop import while_loop
 from gpugraph.building.variables.variable import Variable
-from gpugraph.graph.client.default_graph_functions import control_dependencies
+from gpugraph.graph.client.default_graph_functions import control_dependencies, name_scope
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.control.group_and_no_op import no_op
+from gpugraph.ops.indexing.top_k import top_k
 
 SQUARED_EUCLIDEAN_DISTANCE = "squared_euclidean"
 COSINE_DISTANCE = "cosine"
@@ -39,6 +40,7 @@ class KMeans:
       mini_batch_steps_per_iteration: ignored, because each step updates the centers.
       random_seed: the seed for the initial centers.
       kmeans_plus_plus_num_retries: ignored, because one point is drawn for each center.
+      kmc2_chain_length: ignored, because centers are never approximated by chains.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class KMeans:
         mini_batch_steps_per_iteration: int = 1,
         random_seed: int | None = 0,
         kmeans_plus_plus_num_retries: int = 2,
+        kmc2_chain_length: int = 200,
     ) -> None:
         if isinstance(initial_clusters, str) and initial_clusters not in (
             RANDOM_INIT,
@@ -184,13 +187,36 @@ def k_means_plus_plus(points: Tensor, num_clusters: Any, seed: int | None) -> Te
     return result
 
 
+class NearestNeighbors(NamedTuple):
+    """The nearest centers of each point."""
+
+    nearest_center_indices: Tensor
+    nearest_center_distances: Tensor
+
+
+def nearest_neighbors(points: Any, centers: Any, k: Any, name: str | None = None) -> Any:
+    """Return the indices (int64) of the `k` nearest centers of each point, the nearest one first,
+    and the squared distances to them.
+
+    Args:
+      points, centers: float32 matrices with a point in each row.
+      k: the number of centers. If there are fewer, all are returned.
+    """
+    with name_scope(name, "NearestNeighbors", [points, centers, k]):
+        points = tf.convert_to_tensor(points, dtypes.float32)
+        centers = tf.convert_to_tensor(centers, dtypes.float32)
+        count = tf.minimum(tf.cast(k, dtypes.int32), tf.shape(centers)[0])
+        values, indices = top_k(-_distances(points, centers, False), count)
+        return NearestNeighbors(tf.cast(indices, dtypes.int64), -values)
+
+
 def _unit(rows: Tensor) -> Tensor:
     """Scale each row to length 1."""
     squares = tf.reduce_sum(tf.square(rows), 1, keepdims=True)
     return rows * tf.rsqrt(tf.maximum(squares, 1e-12))
 
 
-def _distances(points: Tensor, centers: Variable, is_cosine: bool) -> Tensor:
+def _distances(points: Tensor, centers: Any, is_cosine: bool) -> Tensor:
     """Return the distance between each point and each center."""
     if is_cosine:
         return 1 - tf.matmul(points, centers, transpose_b=True)

@@ -240,6 +240,11 @@ def named_features(features: Any) -> dict[Any, Any]:
     return {_key(key) if isinstance(key, str) else key: value for key, value in features.items()}
 
 
+def infer_real_valued_columns_from_input(x: Any) -> list[Any]:
+    """Return a column of numbers for each feature of an array, as `infer_real_valued_columns`."""
+    return infer_real_valued_columns(x)
+
+
 def infer_real_valued_columns(features: Any) -> list[Any]:
     """Return a column of numbers for each feature, with the size and dtype of the feature."""
     result = []

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -344,15 +344,19 @@ def make_export_strategy(
         )
 
     del exports_to_keep
-    return ExportStrategy("Servo", export)
+    return ExportStrategy("Servo", export, strip_default_attrs)
 
 
-class ExportStrategy:
-    """A name, and a function that exports an estimator to a folder of this name."""
+class ExportStrategy(NamedTuple):
+    """A name, and a function that exports an estimator to a folder of this name.
 
-    def __init__(self, name: str, export_fn: Callable[..., Any]) -> None:
-        self.name = name
-        self.export_fn = export_fn
+    Args:
+      strip_default_attrs: whether exported graphs lack attrs with their default values.
+    """
+
+    name: str
+    export_fn: Callable[..., Any]
+    strip_default_attrs: bool | None = None
 
     def export(self, estimator: Any, export_path: str, checkpoint_path: Any = None) -> Any:
         """Export an estimator, and return the path of the model."""

@@ -41,7 +41,6 @@ contrib.learn: RunConfig=gpugraph.tensorflow_import.estimator_parts.learn_run_co
     datasets=@contrib.learn.datasets monitors=@contrib.learn.monitors learned.learn_columns
     learned.learn_estimators learned.canned_estimators learned.experiments learned.metric_specs
     learned.model_function_ops learn_runner=@contrib.learn.python.learn.learn_runner
-    infer_real_valued_columns_from_input=learned.learn_columns.infer_real_valued_columns
     preprocessing=@contrib.learn.preprocessing
 contrib.learn.datasets: learned.csv_datasets base=@contrib.learn.datasets.base
     mnist=@contrib.learn.datasets.mnist
@@ -62,7 +61,6 @@ contrib.learn.python.learn.estimators: learned.learn_estimators learned.canned_e
     estimator=@contrib.learn.python.learn.estimators.estimator
 contrib.learn.python.learn.estimators.(estimator dnn linear dnn_linear_combined):
     learned.learn_estimators learned.canned_estimators learned.learn_columns
-    infer_real_valued_columns_from_input=learned.learn_columns.infer_real_valued_columns
 contrib.learn.python.learn.estimators.(model_fn constants prediction_key):
     learned.model_function_ops learned.metric_specs
 contrib.learn.python.learn.estimators.run_config:

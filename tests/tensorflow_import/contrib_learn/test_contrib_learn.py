@@ -61,6 +61,18 @@ def test_k_means_rejects_unknown_words() -> None:
         k_means.KMeans(POINTS, 3, initial_clusters="first")
 
 
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_the_nearest_centers_come_first(k: int) -> None:
+    points, centers = POINTS[:5], POINTS[5:8]
+    results = k_means.nearest_neighbors(points, centers, k)
+    with tf.Session() as session:
+        indices, distances = session.run(results)
+    squares = np.square(points[:, None] - centers).sum(2)
+    order = np.argsort(squares, 1, kind="stable")[:, :k]
+    assert indices.dtype == np.int64 and indices.tolist() == order.tolist()
+    np.testing.assert_allclose(distances, np.take_along_axis(squares, order, 1), 1e-4, 1e-4)
+
+
 def test_columns_of_contrib_layers_give_the_inputs_of_feature_columns() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         words = learn_columns.sparse_column_with_keys("word", ["a", "b", "c"])

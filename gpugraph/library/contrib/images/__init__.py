@@ -2,6 +2,7 @@
 pixels.
 """
 
+from gpugraph.library.contrib.images.bipartite_matching import bipartite_match as bipartite_match
 from gpugraph.library.contrib.images.image_sampling import (
     dense_image_warp as dense_image_warp,
     resampler as resampler,
