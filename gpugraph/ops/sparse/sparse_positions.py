@@ -5,6 +5,7 @@ share.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -179,6 +180,11 @@ def same_size(one: int | None, other: int | None, what: str) -> int | None:
     return other if one is None else one
 
 
+_MOST_KEYS = 1 << 62
+_MOST_KEYS_EACH = 8
+"""The number of possible keys for each row up to which rows are found by a table of all keys."""
+
+
 def copy_by_row(source: Any, source_rows: Any, rows: Any, out: Any) -> None:
     """Set out[i] to the element of `source` with the indices `rows[i]`, or to 0 if `source` has no
     such element.
@@ -186,11 +192,43 @@ def copy_by_row(source: Any, source_rows: Any, rows: Any, out: Any) -> None:
     Args:
       source_rows: the indices of the elements of `source`.
     """
-    number_by_row = {tuple(row): number for number, row in enumerate(source_rows.tolist())}
-    numbers = np.array([number_by_row.get(tuple(row), -1) for row in rows.tolist()], np.int64)
+    numbers = _numbers_of_rows(source_rows, rows)
     is_there = numbers >= 0
     out.fill(0)
     out[is_there] = source[numbers[is_there]]
+
+
+def _numbers_of_rows(source_rows: Any, rows: Any) -> Any:
+    """Return for each row the index of the last equal row of `source_rows`, or -1."""
+    count = len(source_rows)
+    if not count or not len(rows):
+        return np.full(len(rows), -1, np.int64)
+    keys, most = _keys_of_rows(np.concatenate([source_rows, rows]))
+    if most <= _MOST_KEYS_EACH * len(keys):
+        table = np.full(most, -1, np.int64)
+        table[keys[:count]] = np.arange(count)  # of equal rows, the last one stays
+        return table[keys[count:]]
+    order = np.argsort(keys[:count], kind="stable")
+    known = keys[order]
+    places = np.searchsorted(known, keys[count:], side="right") - 1
+    return np.where(known[places] == keys[count:], order[places], -1)
+
+
+def _keys_of_rows(rows: Any) -> tuple[Any, int]:
+    """Return a key for each row, equal for equal rows, and a number above all keys."""
+    columns = np.ascontiguousarray(rows.T)
+    low = [int(column.min()) for column in columns]
+    spans = [int(column.max()) - least + 1 for column, least in zip(columns, low)]
+    most = prod(spans)
+    if most > _MOST_KEYS:
+        keys = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+        return keys, len(rows)
+    keys = np.zeros(len(rows), np.int64)
+    for column, least, span in zip(columns, low, spans):
+        keys *= span
+        keys += column
+        keys -= least
+    return keys, most
 
 
 def ranks_of(values: Any) -> Any:
