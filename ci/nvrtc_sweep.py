@@ -33,7 +33,6 @@ import concurrent.futures
 import contextlib
 import itertools
 import json
-import multiprocessing
 import os
 import re
 import sys
@@ -237,24 +236,6 @@ def _counted(text: str) -> tuple[str, str]:
     return text[digits.end() : end], text[end:]
 
 
-class _Job(NamedTuple):
-    """Sources that are compiled as one program, each with its index among all sources."""
-
-    nvrtc: Nvrtc
-    arch: str
-    texts: Sequence[tuple[int, Text]]
-
-
-_JOBS: list[_Job] = []
-"""The jobs of the current sweep, which its processes inherit."""
-
-
-def _done(number: int) -> list[tuple[int, Outcome]]:
-    job = _JOBS[number]
-    outcomes = compile_batch(job.nvrtc, [text for _, text in job.texts], job.arch)
-    return [(index, outcome) for (index, _), outcome in zip(job.texts, outcomes)]
-
-
 def sweep(
     nvrtc: Nvrtc, texts: Sequence[Text], archs: Sequence[str], rotate: int = 0
 ) -> list[Outcome]:
@@ -268,15 +249,18 @@ def sweep(
         count = min(rotate or len(possible), len(possible))
         for step in range(count):
             members[possible[(index * count + step) % len(possible)]].append(index)
-    _JOBS[:] = [
-        _Job(nvrtc, arch, [(index, texts[index]) for index in indices[start : start + BATCH]])
+    jobs = [
+        (arch, indices[start : start + BATCH])
         for arch, indices in members.items()
         for start in range(0, len(indices), BATCH)
     ]
-    # A process of NVRTC compiles one source at a time. The library is inherited, not sent.
-    fork = multiprocessing.get_context("fork")
-    with concurrent.futures.ProcessPoolExecutor(os.cpu_count(), fork) as pool:
-        done = [pair for pairs in pool.map(_done, range(len(_JOBS))) for pair in pairs]
+
+    def run(job: tuple[str, list[int]]) -> list[tuple[int, Outcome]]:
+        arch, indices = job
+        return list(zip(indices, compile_batch(nvrtc, [texts[it] for it in indices], arch)))
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = [pair for pairs in pool.map(run, jobs) for pair in pairs]
     return [outcome for _, outcome in sorted(done, key=lambda pair: pair[0])]
 
 

@@ -121,7 +121,7 @@ VARIABLES: Mapping[str, EnvironmentVariable] = {
         "CUDA's: anything but `0` makes each launch wait for its end, so that an error names its op"
     ),
     "NVIDIA_TF32_OVERRIDE": EnvironmentVariable(
-        "NVIDIA's: `0` forbids TF32 in float32 matrix products, `1` demands it"
+        "NVIDIA's: `0` forbids TF32 in float32 matrix products and convolutions, `1` demands it"
     ),
     "TF_FORCE_GPU_ALLOW_GROWTH": EnvironmentVariable(
         "TensorFlow's: `true` or `false` overrides `GPUOptions.allow_growth`"

@@ -54,8 +54,8 @@ def watch(watcher: Watcher) -> None:
 
 
 def enable_tensor_float_32_execution(enabled: bool) -> None:
-    """Set whether GPUs may round float32 to TF32 in matrix products. By default, GPUs must not
-    round.
+    """Set whether GPUs may round float32 to TF32 in matrix products and in convolutions by cuDNN.
+    By default, GPUs must not round.
 
     With TF32, GPUs that have TF32 tensor cores (Ampere and later) compute products several times as
     fast. TF32 has 10 bits of mantissa.

@@ -22,6 +22,8 @@
 #define GG_OWN_SIZE ((GG_OWN_ACROSS ? HEAD : GG_TILE) * GG_OWN_WIDE)
 #define GG_OTHER_SIZE ((GG_OTHER_ACROSS ? HEAD : GG_OTHERS) * GG_OTHER_WIDE)
 #define GG_KEPT (HEAD <= 64) /* whether the own rows are in registers */
+/* the steps of a loop that are unrolled: all, if the registers of sm_100 and later suffice */
+#define GG_AT_ONCE (MASKED && BY_KEYS && HEAD > 64 && (__CUDA_ARCH__ >= 1200 ? ACROSS : __CUDA_ARCH__ >= 1000) ? 4 : HEAD / 16)
 
 /* Copies rows of columns, or columns of rows (Across) with the distance `apart`. */
 template <bool Packed, bool Across, int Rows> GG_INLINE void gg_fill_rows(T *to, const T *from, int rows_left, int columns, long long apart) {
@@ -157,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(GG_THREADS, 2) gg_attention_back_mm
         __syncthreads(); /* these rows have arrived, the rows before them were used */
         if (first + GG_OTHERS < others) fill_others(first + GG_OTHERS, buffer ^ 1);
         float p[GG_OTHERS / 8][4] = {}, ds[GG_OTHERS / 8][4] = {};
-#pragma unroll GG_KEPT ? HEAD / 16 : 4
+#pragma unroll GG_AT_ONCE
         for (int l = 0; l < HEAD / 16; l++) {
             if (GG_KEPT) {
                 gg_score<GG_OTHER_ACROSS, GG_OTHER_WIDE>(p, kept[l], other, l);

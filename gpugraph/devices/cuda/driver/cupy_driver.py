@@ -364,9 +364,12 @@ class CupyDriver:
         return self._bound("a convolution", library.bind, convolution, workspace, stream)
 
     def _library_of_convolutions(self) -> Any:
-        if self._make_convolutions is not None:
-            make, self._make_convolutions = self._make_convolutions, None
-            self._convolutions = self._call("open cuDNN", make)
+        make = self._make_convolutions
+        if make is not None:
+            try:
+                self._convolutions = self._call("open cuDNN", make)
+            finally:
+                self._make_convolutions = None
         return self._convolutions
 
     # -- captured work

@@ -13,10 +13,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Condition
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gpugraph.devices.codegen.object_cache import log_once
 from gpugraph.devices.cuda.driver.driver_interface import Driver, Stream
 from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.out_of_memory import PlainSpace, out_of_memory
@@ -36,6 +39,12 @@ MAX_IN_USE = 0.5
 """A side buffer is allocated only if at most this fraction of the GPU's memory is in use
 afterwards.
 """
+
+
+_DIRECTLY = (
+    "values are copied to or from a GPU without pinned memory, which takes longer, because other "
+    "runs hold all pinned memory"
+)
 
 
 class OutwardCopy(NamedTuple):
@@ -71,6 +80,8 @@ class Staging:
         self._inward_copies: deque[tuple[Any, int, tuple[int, int] | None]] = deque()
         self._side_buffers: dict[int, list[int]] = {}  # addresses of side buffers by size
         self._events: list[Any] = []
+        self._is_returned = Condition(lock)
+        self._num_brief = 0  # pinned allocations whose threads give them back without waiting
 
     # -- in
 
@@ -85,15 +96,24 @@ class Staging:
             return
         if not array.nbytes:
             return
+        with self._brief(array.nbytes) as staged:
+            if staged is None:
+                self._write_directly(array, value)
+                return
+            try:
+                np.copyto(self.view(staged, array), value)
+            except BaseException:
+                self._free(staged)
+                raise
+            with self.lock:
+                self._enqueue_copy_in(array, staged)
+
+    def _write_directly(self, array: Array, value: NDArray[Any]) -> None:
+        """Copy a host array without pinned memory. CUDA reads it before the copy is enqueued."""
+        log_once(_DIRECTLY)
+        content = np.ascontiguousarray(value, array.dtype)
         with self.lock:
-            staged = self._take(array.nbytes)
-        try:
-            np.copyto(self.view(staged, array), value)
-        except BaseException:
-            self._free(staged)
-            raise
-        with self.lock:
-            self._enqueue_copy_in(array, staged)
+            self.driver.copy_in(array.address, content.ctypes.data, array.nbytes, self.compute)
 
     def _enqueue_copy_in(self, array: Array, staged: int) -> None:
         side_buffer = self._take_side_buffer(array.nbytes)
@@ -142,19 +162,40 @@ class Staging:
         """
         if array.nbytes > MAX_PIECE_BYTES:
             value = np.empty(array.shape, array.dtype)
-            for piece, part in _pieces(array, value):
-                part[...] = self.read(piece)
+            with self.lock:  # no other thread changes the array between two pieces
+                for piece, part in _pieces(array, value):
+                    part[...] = self.read(piece)
             return value
         if not array.nbytes:
             return np.empty(array.shape, array.dtype)
-        return self.end(array, self.begin(array))
+        with self._brief(array.nbytes) as staged:
+            if staged is None:  # fetches of other runs hold all pinned memory
+                return self._read_directly(array)
+            return self.end(array, self._begin_at(array, staged))
+
+    def _read_directly(self, array: Array) -> NDArray[Any]:
+        """Return a host copy of an array without pinned memory."""
+        log_once(_DIRECTLY)
+        value = np.empty(array.shape, array.dtype)
+        with self.lock:
+            self.driver.copy_out(value.ctypes.data, array.address, array.nbytes, self.compute)
+            event = self._take_event()
+            self.driver.record(event, self.compute)
+        self.driver.wait_for(event)
+        with self.lock:
+            self._events.append(event)
+        return value
 
     def begin(self, array: Array) -> OutwardCopy:
         """Enqueue a copy of an array to pinned memory. Return the copy, for `end`. Commands that
         are enqueued later may overwrite the array.
         """
         with self.lock:
-            copy = OutwardCopy(self._take(array.nbytes), self._take_event())
+            return self._begin_at(array, self._take(array.nbytes))
+
+    def _begin_at(self, array: Array, staged: int) -> OutwardCopy:
+        with self.lock:
+            copy = OutwardCopy(staged, self._take_event())
             try:
                 self.driver.copy_out(copy.address, array.address, array.nbytes, self.compute)
                 self.driver.record(copy.ended, self.compute)
@@ -182,6 +223,25 @@ class Staging:
         region = self.pinned.host_region(address)
         return np.ndarray(array.shape, array.dtype, region.buffer, address - region.base)
 
+    @contextmanager
+    def _brief(self, num_bytes: int) -> Iterator[int | None]:
+        """Allocate pinned memory for the `with` block, which must free it or enqueue its copy. If
+        there is not enough, wait for the blocks of other threads. The address is None if there is
+        still not enough.
+        """
+        with self._is_returned:
+            staged = self._allocate(num_bytes)
+            while staged is None and self._num_brief:
+                self._is_returned.wait()
+                staged = self._allocate(num_bytes)
+            self._num_brief += 1
+        try:
+            yield staged
+        finally:
+            with self._is_returned:
+                self._num_brief -= 1
+                self._is_returned.notify_all()
+
     def _take(self, num_bytes: int) -> int:
         """Free the pinned memory of copies that have ended. Then allocate pinned memory and return
         its address.
@@ -189,15 +249,22 @@ class Staging:
         Raises ResourceExhaustedError if there is still not enough memory when all copies have
         ended.
         """
+        address = self._allocate(num_bytes)
+        if address is None:
+            raise self._refusal(num_bytes)
+        return address
+
+    def _refusal(self, num_bytes: int) -> Exception:
+        space = PlainSpace("pinned host memory", self.pinned)
+        return out_of_memory(space, num_bytes, "a value on its way to or from a GPU", "a copy")
+
+    def _allocate(self, num_bytes: int) -> int | None:
         while self._inward_copies and self.driver.is_done(self._inward_copies[0][0]):
             self._release()
         address = self.pinned.allocate_raw(num_bytes, optional=True)
         if address is None:
             self.finish()
-            address = self.pinned.allocate_raw(num_bytes)
-        if address is None:
-            space = PlainSpace("pinned host memory", self.pinned)
-            raise out_of_memory(space, num_bytes, "a value on its way to or from a GPU", "a copy")
+            address = self.pinned.allocate_raw(num_bytes, optional=True)
         return address
 
     def _free(self, staged: int) -> None:
