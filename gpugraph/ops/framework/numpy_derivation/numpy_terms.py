@@ -276,7 +276,7 @@ class _Binding:
         order = self._needed()
         self.last = {n: number for number in order for n in terms.values[number].operands}
         self.last |= dict.fromkeys(self.homes, len(terms.values))
-        self.calls = [self._call(number) for number in order]
+        self.calls: list[Any] = [self._call(number) for number in order]
         for number, home in self.homes.items():
             if self.arrays[number] is not home:
                 self.calls.append(partial(np.copyto, home, self.arrays[number]))
@@ -406,7 +406,7 @@ class _Calls(NamedTuple):
     """
 
     shape: tuple[int, ...]
-    calls: list[tuple[Callable[..., Any], Callable[[list[Any]], tuple[Any, ...]]]]
+    calls: Sequence[tuple[Callable[..., Any], Callable[[list[Any]], tuple[Any, ...]]]]
     scratch: list[tuple[tuple[int, ...], DType]]
     constants: list[Any]
 
