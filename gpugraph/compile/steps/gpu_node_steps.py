@@ -139,8 +139,9 @@ def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -
         refused = bound.refusals.of(node.name, node.origin)
         stored = partial(_stored, runner, context)
         step = launcher.source(kernel, context, arrays, context.scratch, refused, stored)
-        if sums is not None and launcher.driver.cudnn:
-            step.notes = (*step.notes, "is computed by kernels/cuda/nn: cuDNN has no plan for it")
+        if sums is not None:
+            why = "has no plan for it" if launcher.driver.cudnn else "is not installed"
+            step.notes = (*step.notes, f"is computed by kernels/cuda/nn: cuDNN {why}")
         return step
     native = native_form(node, runner.device_type)
     if native is None or isinstance(native, (CSource, SourceStages, RowSource)):

@@ -276,6 +276,16 @@ def test_without_a_plan_our_kernels_compute(fake: FakeCudnn, hosted: HostedCuPy)
     assert fake.get("fake_executions") == 0
 
 
+@needs_cxx
+def test_the_report_says_that_it_is_not_installed() -> None:
+    config = tf.ConfigProto(gpu_options=tf.GPUOptions(emulated_gpus=1))
+    with tf.Graph().as_default(), tf.Session(config=config) as session, tf.device("/GPU:0"):
+        x = tf.placeholder(tf.float32, (1, 4, 4, 2))
+        result = tf.nn.conv2d(x, tf.ones((2, 2, 2, 3)), 1, "VALID")
+        report = str(session.explain(result, {x: np.ones((1, 4, 4, 2))}))
+    assert "is computed by kernels/cuda/nn: cuDNN is not installed" in report
+
+
 def test_the_check_of_released_packages_accepts_the_library(
     fake: FakeCudnn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
