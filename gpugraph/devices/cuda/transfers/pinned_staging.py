@@ -251,12 +251,9 @@ class Staging:
         """
         address = self._allocate(num_bytes)
         if address is None:
-            raise self._refusal(num_bytes)
+            space = PlainSpace("pinned host memory", self.pinned)
+            raise out_of_memory(space, num_bytes, "a value on its way to or from a GPU", "a copy")
         return address
-
-    def _refusal(self, num_bytes: int) -> Exception:
-        space = PlainSpace("pinned host memory", self.pinned)
-        return out_of_memory(space, num_bytes, "a value on its way to or from a GPU", "a copy")
 
     def _allocate(self, num_bytes: int) -> int | None:
         while self._inward_copies and self.driver.is_done(self._inward_copies[0][0]):
