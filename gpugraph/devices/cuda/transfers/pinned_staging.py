@@ -42,8 +42,8 @@ afterwards.
 
 
 _DIRECTLY = (
-    "values are copied to or from a GPU without pinned memory, which takes longer, because other "
-    "runs hold all pinned memory"
+    "values are copied to or from a GPU without pinned memory, which takes longer: it is too small, "
+    "or other runs hold all of it"
 )
 
 
@@ -169,7 +169,7 @@ class Staging:
         if not array.nbytes:
             return np.empty(array.shape, array.dtype)
         with self._brief(array.nbytes) as staged:
-            if staged is None:  # fetches of other runs hold all pinned memory
+            if staged is None:
                 return self._read_directly(array)
             return self.end(array, self._begin_at(array, staged))
 
