@@ -42,8 +42,8 @@ afterwards.
 
 
 _DIRECTLY = (
-    "values are copied to or from a GPU without pinned memory, which takes longer: it is too small, "
-    "or other runs hold all of it"
+    "values are copied to or from a GPU without pinned memory, which takes longer: it is too "
+    "small, or other runs hold all of it"
 )
 
 
