@@ -34,7 +34,7 @@ _MAY_TAKE_HANDLES = {*HANDLE_MOVES, "GuaranteeConst", "IdentityN"}
 of ops add their types when they are imported.
 """
 
-_KINDS = {"func", "list(func)"}
+_FUNCTION_KINDS = {"func", "list(func)"}
 """The kinds of attrs that name functions."""
 
 
@@ -50,7 +50,7 @@ class Lowered(NamedTuple):
 
 def calls_functions(op: Operation) -> bool:
     """Return whether an operation calls functions, which an attr of kind "func" names."""
-    return not _KINDS.isdisjoint([attr.kind for attr in op._op_def.attrs.values()])
+    return not _FUNCTION_KINDS.isdisjoint([attr.kind for attr in op._op_def.attrs.values()])
 
 
 def dropped_handles(op: Operation) -> frozenset[int]:

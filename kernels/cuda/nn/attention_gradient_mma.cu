@@ -22,8 +22,8 @@
 #define GG_OWN_SIZE ((GG_OWN_ACROSS ? HEAD : GG_TILE) * GG_OWN_WIDE)
 #define GG_OTHER_SIZE ((GG_OTHER_ACROSS ? HEAD : GG_OTHERS) * GG_OTHER_WIDE)
 #define GG_KEPT (HEAD <= 64) /* whether the own rows are in registers */
-/* the steps of a loop that are unrolled: all, if the registers of sm_100 and later suffice */
-#define GG_AT_ONCE (MASKED && BY_KEYS && HEAD > 64 && (__CUDA_ARCH__ >= 1200 ? ACROSS : __CUDA_ARCH__ >= 1000) ? 4 : HEAD / 16)
+/* the unrolled steps of the loop over columns: 4 where all would spill registers, otherwise all */
+#define GG_AT_ONCE (MASKED && BY_KEYS && HEAD > 64 && (__CUDA_ARCH__ >= 1200 ? ACROSS || !PACKED_Q : __CUDA_ARCH__ >= 1000) ? 4 : HEAD / 16)
 
 /* Copies rows of columns, or columns of rows (Across) with the distance `apart`. */
 template <bool Packed, bool Across, int Rows> GG_INLINE void gg_fill_rows(T *to, const T *from, int rows_left, int columns, long long apart) {

@@ -17,8 +17,8 @@
 #define GG_WIDE (HEAD + GG_APART)
 #define GG_KEYS_WIDE ((ACROSS ? GG_TILE : HEAD) + GG_APART)
 
-/* Whether three blocks at a time would have too few registers; sm_100 needs more than others. */
-#define GG_IS_LARGE (HEAD > 64 || (STATISTICS && !PACKED_K) || (MASKED && HEAD > 32 && __CUDA_ARCH__ >= 1000))
+/* Whether the registers do not suffice for three blocks at a time; masked heads of 64 need more on sm_100. */
+#define GG_IS_LARGE (HEAD > 64 || (STATISTICS && !PACKED_K) || (MASKED && HEAD > 32 && __CUDA_ARCH__ / 100 == 10))
 
 #if STATISTICS
 #define GG_STATISTICS , float *statistics

@@ -80,8 +80,8 @@ class Staging:
         self._inward_copies: deque[tuple[Any, int, tuple[int, int] | None]] = deque()
         self._side_buffers: dict[int, list[int]] = {}  # addresses of side buffers by size
         self._events: list[Any] = []
-        self._is_returned = Condition(lock)
-        self._num_brief = 0  # pinned allocations whose threads give them back without waiting
+        self._returned = Condition(lock)
+        self._num_brief = 0  # pinned allocations of threads that need no others to give them back
 
     # -- in
 
@@ -229,18 +229,18 @@ class Staging:
         there is not enough, wait for the blocks of other threads. The address is None if there is
         still not enough.
         """
-        with self._is_returned:
+        with self._returned:
             staged = self._allocate(num_bytes)
             while staged is None and self._num_brief:
-                self._is_returned.wait()
+                self._returned.wait()
                 staged = self._allocate(num_bytes)
             self._num_brief += 1
         try:
             yield staged
         finally:
-            with self._is_returned:
+            with self._returned:
                 self._num_brief -= 1
-                self._is_returned.notify_all()
+                self._returned.notify_all()
 
     def _take(self, num_bytes: int) -> int:
         """Free the pinned memory of copies that have ended. Then allocate pinned memory and return

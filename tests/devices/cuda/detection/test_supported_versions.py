@@ -1,4 +1,4 @@
-"""What pyproject.toml installs is what docs/gpu.md says, and not newer than what is supported."""
+"""The versions in pyproject.toml are those of docs/gpu.md."""
 
 from __future__ import annotations
 
