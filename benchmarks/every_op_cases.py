@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.ops.image.files.png_format import encoded_png
+from gpugraph.ops.older_types.renamed_op_types import RENAMED
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT), str(ROOT / "ci" / "against_tensorflow")]
@@ -106,6 +108,28 @@ def _unsorted() -> Any:
 
 def _two_sparse() -> Any:
     return case(*sparse(1000, 1000, 10_000), *sparse(1000, 1000, 10_000), _half(0))
+
+
+def _sparse_sum() -> Any:
+    (a, *_), (b, *_) = (sparse(1000, 1000, 10_000) for _ in range(2))
+    total = np.unique(np.concatenate([a, b]), axis=0)
+    return case(reals(len(total)), a, b, total)
+
+
+def _joined_sparse() -> Any:
+    parts = zip(*(sparse(1000, 1000, 10_000) for _ in range(2)))
+    return case(*map(list, parts), concat_dim=1)
+
+
+def _files(decoded: bool) -> Any:
+    images = (255 * reals(3, 128, 128, 3)).astype(np.uint8)
+    if decoded:
+        return case(np.array(encoded_png(images[0]), object))
+    return case(np.array(b"tag", object), images.astype(np.float32))
+
+
+def _recordings(*rate: Any, **attrs: Any) -> Any:
+    return case(np.array(b"tag", object), reals(3, 44_100, 2) * 2 - 1, *rate, **attrs)
 
 
 def _segments(count: int, width: int, number: int) -> tuple[np.ndarray, np.ndarray]:
@@ -218,6 +242,10 @@ CHOSEN: dict[str, Callable[[], Any]] = {
     "Svd": lambda: case(definite(4, 32)),
     "SelfAdjointEigV2": lambda: case(definite(4, 40)),
     "SelfAdjointEig": lambda: case(definite(2, 96)),
+    "BatchSelfAdjointEig": lambda: case(definite(2, 96)),
+    "TridiagonalSolve": lambda: case(
+        np.stack([reals(64, 256), reals(64, 256) + 3, reals(64, 256)], 1), reals(64, 256, 4)
+    ),
     "MatrixSquareRoot": lambda: case(definite(4, 32)),
     "MatrixLogarithm": lambda: case(definite(4, 32).astype(np.complex64)),
     "MatrixExponential": lambda: case(definite(4, 64) / 64),
@@ -236,6 +264,16 @@ CHOSEN: dict[str, Callable[[], Any]] = {
     "SparseDenseCwiseMul": lambda: _sparse_matrix(1000, 1000),
     "SparseReorder": _unsorted,
     "SparseAdd": _two_sparse,
+    "SparseAddGrad": _sparse_sum,
+    "SparseSparseMaximum": lambda: case(*_two_sparse().inputs[:6]),
+    "SparseSparseMinimum": lambda: case(*_two_sparse().inputs[:6]),
+    "SparseSlice": lambda: case(
+        *sparse(1000, 1000, 50_000), np.array([100, 100]), np.array([800, 800])
+    ),
+    "SparseConcat": _joined_sparse,
+    "SparseSplit": lambda: case(np.array(1), *sparse(1000, 1000, 20_000), num_split=4),
+    "SparseSoftmax": lambda: case(*sparse(1000, 1000, 20_000)),
+    "SparseFillEmptyRows": lambda: case(*sparse(20_000, 1000, 20_000), _half(0)),
     "SparseToDense": lambda: case(
         sparse(1000, 1000, 20_000)[0], np.array([1000, 1000]), reals(20_000), _half(0)
     ),
@@ -289,6 +327,10 @@ CHOSEN: dict[str, Callable[[], Any]] = {
     "DecodeRaw": lambda: case(
         np.array([reals(256).tobytes() for _ in range(500)], object), out_type="float32"
     ),
+    "DecodePng": lambda: _files(True),
+    "ImageSummary": lambda: _files(False),
+    "AudioSummary": lambda: _recordings(sample_rate=44_100.0),
+    "AudioSummaryV2": lambda: _recordings(_half(44_100.0)),
     "AsString": lambda: case(integers(100_000, 10_000)),
     "Softmax": lambda: case(reals(1000, 300)),
     "LogSoftmax": lambda: case(reals(1000, 300)),
@@ -330,8 +372,9 @@ def as_case(op_type: str, sample: Any) -> Case:
 
 def cases_of(op_type: str, elements: int, dtype: str) -> tuple[bool, list[Case]]:
     """Return whether the size is chosen, and the cases of about `elements` elements to try."""
-    if op_type in CHOSEN and dtype == "float32":
-        return True, [as_case(op_type, CHOSEN[op_type]())]
+    chosen = CHOSEN.get(op_type) or CHOSEN.get(RENAMED.get(op_type, ""))
+    if chosen and dtype == "float32":
+        return True, [as_case(op_type, chosen())]
     larger = islice(grown(op_type, kind_of(op_type, dtype), elements), MOST_TRIED)
     return False, [as_case(op_type, sample) for sample in larger]
 

@@ -319,7 +319,7 @@ class _Replay:
                 self._hold(storage, node, held)
             self.content[node.id, slot] = (held,)
             if is_view and decl is not None and storage.kind == "arena":
-                edge = node.input_edge(decl.memory.view[slot])
+                edge = node.input_edge(unit.parts.get(node.id, decl.memory.view.get(slot)))
                 self.content[node.id, slot] = self.content[edge.src.id, edge.src_output]
 
     def _merge(self, node: Node) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 VARINT, EIGHT_BYTES, LENGTH, FOUR_BYTES = 0, 1, 2, 5
 """protobuf's wire types: how the value of a field is stored."""
@@ -34,6 +35,15 @@ def varint(value: int) -> bytes:
 def bytes_field(number: int, content: bytes) -> bytes:
     """Encode a field that is a string, bytes or a message. An empty field is encoded too."""
     return varint(number << 3 | LENGTH) + varint(len(content)) + content
+
+
+def nested_field(number: int, parts: Sequence[Any]) -> list[Any]:
+    """Return the parts of a field whose content is the concatenation of `parts`.
+
+    Only the caller copies them, with `b"".join`. Parts are bytes, or memoryviews of bytes.
+    """
+    head = varint(number << 3 | LENGTH) + varint(sum(map(len, parts)))
+    return [head, *parts]
 
 
 def int_field(number: int, value: int) -> bytes:

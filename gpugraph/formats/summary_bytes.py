@@ -7,7 +7,7 @@ declarations are in `messages/training_messages.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpugraph.formats.message_bytes import (
     LENGTH,
@@ -17,6 +17,7 @@ from gpugraph.formats.message_bytes import (
     fields_of,
     float_field,
     int_field,
+    nested_field,
 )
 
 _VALUE = 1  # number of the field in a Summary
@@ -31,9 +32,9 @@ class SummaryValue(NamedTuple):
     has_metadata: bool = False
 
 
-def _value(tag: bytes, kind: bytes, after: bytes = b"") -> bytes:
+def _value(tag: bytes, *parts: Any) -> bytes:
     tag_field = bytes_field(_TAG, tag) if tag else b""
-    return bytes_field(_VALUE, tag_field + kind + after)
+    return b"".join(nested_field(_VALUE, [tag_field, *parts]))
 
 
 def scalar_summary(tag: bytes, value: float) -> bytes:
@@ -63,7 +64,7 @@ def image_summary(tag: bytes, height: int, width: int, channels: int, png: bytes
       png: the content of the image's PNG file.
     """
     sizes = int_field(1, height) + int_field(2, width) + int_field(3, channels)
-    return _value(tag, bytes_field(_IMAGE, sizes + bytes_field(4, png)))
+    return _value(tag, *nested_field(_IMAGE, [sizes, *nested_field(4, [png])]))
 
 
 def audio_summary(tag: bytes, rate: float, channels: int, frames: int, wav: bytes) -> bytes:
@@ -75,34 +76,34 @@ def audio_summary(tag: bytes, rate: float, channels: int, frames: int, wav: byte
       wav: the content of the recording's WAV file.
     """
     sizes = float_field(1, rate) + int_field(2, channels) + int_field(3, frames)
-    content = sizes + bytes_field(4, wav) + bytes_field(5, b"audio/wav")
-    return _value(tag, bytes_field(_AUDIO, content))
+    content = [sizes, *nested_field(4, [wav]), bytes_field(5, b"audio/wav")]
+    return _value(tag, *nested_field(_AUDIO, content))
 
 
-def tensor_summary(tag: bytes, tensor: bytes, metadata: bytes, node_name: bytes = b"") -> bytes:
+def tensor_summary(
+    tag: bytes, tensor: Sequence[Any], metadata: bytes, node_name: bytes = b""
+) -> bytes:
     """Return a Summary of one tensor.
 
     Args:
-      tensor: a serialized TensorProto.
+      tensor: the parts of a serialized TensorProto, as from `tensor_message`.
       metadata: a serialized SummaryMetadata.
     """
     name_field = bytes_field(_NODE_NAME, node_name) if node_name else b""
-    content = name_field + bytes_field(_TENSOR, tensor) + bytes_field(_METADATA, metadata)
-    return _value(tag, content)
+    return _value(tag, name_field, *nested_field(_TENSOR, tensor), bytes_field(_METADATA, metadata))
 
 
 def tensor_message(
-    dtype: int, shape: Sequence[int], strings: Sequence[bytes] | None, content: bytes = b""
-) -> bytes:
-    """Return a serialized TensorProto of strings. If `strings` is None, the TensorProto contains
-    the bytes `content` instead.
+    dtype: int, shape: Sequence[int], strings: Sequence[bytes] | None, content: Any = b""
+) -> list[Any]:
+    """Return the parts of a serialized TensorProto of strings. If `strings` is None, the
+    TensorProto contains `content` instead, bytes or a memoryview of bytes.
     """
     sizes = b"".join(bytes_field(2, int_field(1, size)) for size in shape)
+    head = int_field(1, dtype) + bytes_field(2, sizes)
     if strings is not None:
-        stored = b"".join(bytes_field(8, string) for string in strings)
-    else:
-        stored = bytes_field(4, content) if content else b""
-    return int_field(1, dtype) + bytes_field(2, sizes) + stored
+        return [head, *(bytes_field(8, string) for string in strings)]
+    return [head, *(nested_field(4, [content]) if len(content) else ())]
 
 
 def summary_values(summary: bytes) -> Iterator[SummaryValue]:

@@ -324,12 +324,31 @@ def sparse_tensors() -> Iterator[tuple[str, Sample]]:
         yield "SparseAdd", total
         kept = Alone("SparseAdd", total, host_kernel("SparseAdd", total))()
         yield "SparseAddGrad", case(kept[1], a, b, kept[0])
+        for kind in ("Maximum", "Minimum"):
+            yield f"SparseSparse{kind}", case(a, values[0], shape, b, values[1], shape)
+        yield from _slices(a, values[0], shape, np.array([20, 30]), np.array([200, 500]))
+        cubes = np.stack([a[:, 0] // 20, a[:, 0] % 20, a[:, 1]], 1)
+        sizes = np.array([15, 20, 200])
+        yield from _slices(cubes, values[0], sizes, np.array([2, 0, 5]), np.array([9, 7, 100]))
+        yield (
+            "SparseSparseMaximum",
+            case(cubes, values[0], sizes, cubes[::3], -values[0][::3], sizes),
+        )
         yield "SparseToDense", case(a, shape, values[0], dtype(-1))
         default = np.array(7, dtype)
         yield "SparseFillEmptyRows", case(a[mixed][:90], values[0][:90], shape, default)
         yield "SparseFillEmptyRowsGrad", case(mixed[:90], numbers(9000, seed=4, dtype=dtype))
         repeated = case(a[mixed], shape, values[0], dtype(3), validate_indices=False)
         yield "SparseToDense", repeated
+
+
+def _slices(
+    places: np.ndarray, values: np.ndarray, shape: np.ndarray, start: np.ndarray, size: np.ndarray
+) -> Iterator[tuple[str, Sample]]:
+    cut = case(places, values, shape, start, size)
+    yield "SparseSlice", cut
+    kept = Alone("SparseSlice", cut, host_kernel("SparseSlice", cut))()
+    yield "SparseSliceGrad", case(kept[1], places, start, kept[0])
 
 
 def factors() -> Iterator[tuple[str, Sample]]:

@@ -174,7 +174,8 @@ class Binder(StepList):
         variables = self.refs(node)
         decl = DECLARATIONS.get(node.type)
         is_view = self.unit.modes.get(node.id, "").startswith("view")
-        if decl is not None and decl.memory.view and is_view and not node.op_def.is_stateful:
+        is_view &= decl is not None and (bool(decl.memory.view) or node.id in self.unit.parts)
+        if is_view and not node.op_def.is_stateful:
             return
         kernel = self.unit.kernel(node)
         run: Run

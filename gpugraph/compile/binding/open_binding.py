@@ -53,7 +53,7 @@ class OpenBinder(Binder):
 
     def array(self, home: Home) -> Any:
         """Return the view of a tensor. Tensors with the same memory share one view."""
-        key = (id(home.storage), home.shape, home.dtype)
+        key = (id(home.storage), home.shape, home.dtype, home.start)
         if key not in self.arrays:
             self.arrays[key] = self._make_view(home)
         return self.arrays[key]
@@ -95,21 +95,21 @@ class OpenBinder(Binder):
         return is_closed and all(key in homes and self._is_closed(homes[key]) for key in keys)
 
     def _is_closed(self, home: Home) -> bool:
-        storage, shape, _ = home
+        storage, shape = home.storage, home.shape
         if storage.kind not in ("object", "constant", "variable") or shape is None:
             return False
         is_closed = storage.node is None or storage.node.id not in self.open_nodes
         return is_closed and not is_open(shape)
 
     def _make_view(self, home: Home) -> Any:
-        storage, shape, dtype = home
+        storage, shape, dtype, start = home
         if shape is None:
             raise NotNativeError("a tensor of unknown shape")
         if storage.kind == "object":
             return self.plain.array(home)
         numpy_type = dtype.as_numpy_dtype
         if storage.kind in ("arena", "aside"):
-            return OpenView.whole(Address(storage, 0), shape, numpy_type)
+            return OpenView.whole(Address(storage, start), shape, numpy_type)
         if storage.kind == "constant" and is_open(_constant(storage.node).flat):
             assert storage.node is not None
             if is_open(shape):

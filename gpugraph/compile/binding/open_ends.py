@@ -80,7 +80,7 @@ class OpenEnds:
         """Return a callable that reads a fetched tensor. If the plan's own slot can be used for all
         sizes, return None.
         """
-        storage, shape, dtype = home
+        storage, shape, dtype, start = home
         if storage.kind == "constant":
             view = self._binder.array(home)
             kept = self._binder.constants.get(storage.node.id) if storage.node else None
@@ -96,10 +96,10 @@ class OpenEnds:
         if storage.kind == "aside":  # a loop variable outside of the arena
             return lambda: self._aside(self._registers[numbers].tolist(), numpy_type, base).copy()
         if shape == ():
-            return lambda: self._array((), numpy_type, base)[()]
+            return lambda: self._array((), numpy_type, base, start)[()]
 
         def read() -> Any:
-            return self._array(self._registers[numbers].tolist(), numpy_type, base).copy()
+            return self._array(self._registers[numbers].tolist(), numpy_type, base, start).copy()
 
         return read
 
@@ -109,8 +109,9 @@ class OpenEnds:
         memory: Any = (ctypes.c_char * num_bytes).from_address(int(self._bases[base]))
         return np.ndarray(shape, dtype, memory)
 
-    def _array(self, shape: Any, dtype: Any, base: int) -> Any:
-        """Return the array at the start of a buffer."""
+    def _array(self, shape: Any, dtype: Any, base: int, start: int = 0) -> Any:
+        """Return the array at position `start` of a buffer."""
         if not self._memory.nbytes:
             return np.empty(shape, dtype)
-        return np.ndarray(shape, dtype, self._memory, int(self._bases[base]) - self._start)
+        offset = int(self._bases[base]) - self._start + start
+        return np.ndarray(shape, dtype, self._memory, offset)

@@ -35,6 +35,8 @@ of ops add their types when they are imported.
 """
 
 _FUNCTION_KINDS = {"func", "list(func)"}
+_CALLERS: dict[str, tuple[OpDef, bool]] = {}
+"""For declared op types, their definition, and whether operations of this type call functions."""
 """The kinds of attrs that name functions."""
 
 
@@ -50,7 +52,14 @@ class Lowered(NamedTuple):
 
 def calls_functions(op: Operation) -> bool:
     """Return whether an operation calls functions, which an attr of kind "func" names."""
-    return not _FUNCTION_KINDS.isdisjoint([attr.kind for attr in op._op_def.attrs.values()])
+    op_def = op._op_def
+    known = _CALLERS.get(op_def.name)
+    if known is not None and known[0] is op_def:
+        return known[1]
+    calls = not _FUNCTION_KINDS.isdisjoint([attr.kind for attr in op_def.attrs.values()])
+    if op_def.name in DECLARATIONS:  # and not the name of one of a graph's functions
+        _CALLERS[op_def.name] = op_def, calls
+    return calls
 
 
 def dropped_handles(op: Operation) -> frozenset[int]:
@@ -85,12 +94,13 @@ def lowered(op: Operation) -> Lowered | None:
     """
     if calls_functions(op):
         return _without_handles(op)
-    if op._op_def.name not in LOWERED and op._op_def.name not in _MAY_TAKE_HANDLES:
+    name = op._op_def.name
+    if name not in LOWERED and name not in _MAY_TAKE_HANDLES:
         return None
-    if op._op_def.name == "IdentityN":
+    if name == "IdentityN":
         return _values_of(op)
     lowering = _lowering(op)
-    if op._op_def.name == "GuaranteeConst" and op._inputs[0]._dtype is resource:
+    if name == "GuaranteeConst" and op._inputs[0]._dtype is resource:
         raise InvalidArgumentError(
             op._record,
             op,

@@ -10,13 +10,14 @@
              buffer for a loop variable's next value while loop variables exchange their values, or
              a loop variable whose size differs between iterations
 
-A view (Reshape, Identity) shares its input's storage and needs no step. A read of a variable also
-shares the variable's memory. However, if an op writes the variable between the read and the last
-use of the value, the read is a copy, which keeps the old value. If an op declares `alias` for an
-output, the output takes the memory of an input that no later op uses. The initial value of a large
-variable is computed in the variable's memory (`initial_values`). A loop variable has one storage
-for the whole loop. The next value of the variable is computed in this storage if no later op reads
-the current value.
+A view (Reshape, Identity) shares its input's storage and needs no step. The outputs of an op may
+also be parts of its input, such as the rows of an Unpack (`parts_of_inputs`). A read of a variable
+also shares the variable's memory. However, if an op writes the variable between the read and the
+last use of the value, the read is a copy, which keeps the old value. If an op declares `alias` for
+an output, the output takes the memory of an input that no later op uses. The initial value of a
+large variable is computed in the variable's memory (`initial_values`). A loop variable has one
+storage for the whole loop. The next value of the variable is computed in this storage if no later
+op reads the current value.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from gpugraph.compile.memory.initial_values import initial_values, runs_once
 from gpugraph.compile.memory.lifetimes import Lifetimes
 from gpugraph.compile.memory.loop_variable_reuse import LoopVariables
 from gpugraph.compile.memory.merge_in_place import merge_places
+from gpugraph.compile.memory.parts_of_inputs import Parts, parts_of
 from gpugraph.compile.memory.variable_writers import NO_KERNEL, variable_writers
 from gpugraph.compile.placement.graph_partition import SWAPPED, memory_of_output
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
@@ -81,6 +83,7 @@ class _Output:
     ) -> None:
         self.planner, self.node, self.slot, self.shape = planner, node, slot, shape
         self.earlier, self.key = earlier, (node.id, slot)
+        self.start = 0  # the position in the storage
 
     @cached_property
     def is_cell(self) -> bool:
@@ -103,6 +106,7 @@ class _Planner:
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
+        self._parts: dict[int, Parts | None] = {}
         self.position = 0
         self.storages: list[Storage] = []
         self.times = Lifetimes(unit, self._views)
@@ -124,6 +128,9 @@ class _Planner:
         during a run, an output is a view only if the op forwards the tensor unchanged. An Exit that
         may be dead after its loop has run (`Flow.irregular`) is never a view.
         """
+        parts = self._parts_of(node)
+        if parts is not None:
+            return dict.fromkeys(range(len(node.output_types)), parts.input)
         decl = DECLARATIONS.get(node.type)
         if decl is None or not decl.memory.view:
             return _NONE
@@ -132,6 +139,11 @@ class _Planner:
         if not passes_whole(node) and any(self._is_cell(node, slot) for slot in decl.memory.view):
             return _NONE
         return decl.memory.view
+
+    def _parts_of(self, node: Node) -> Parts | None:
+        if node.id not in self._parts:
+            self._parts[node.id] = parts_of(self.unit, node)
+        return self._parts[node.id]
 
     def _is_cell(self, node: Node, slot: int) -> bool:
         """Return whether output `slot` is a cell, which is allocated during the run."""
@@ -168,10 +180,11 @@ class _Planner:
         reused: set[Storage] = set()
         for slot, dtype in enumerate(node.output_types):
             shape = _static(shapes[slot].sizes)
-            storage = self._storage(_Output(self, node, slot, shape, reused))
+            output = _Output(self, node, slot, shape, reused)
+            storage = self._storage(output)
             reused.add(storage)
             storage.last = max(storage.last, self.extent.get((node.id, slot), position))
-            self.unit.homes[node.id, slot] = Home(storage, shape, dtype.base_dtype)
+            self.unit.homes[node.id, slot] = Home(storage, shape, dtype.base_dtype, output.start)
 
     def _storage(self, output: _Output) -> Storage:
         """Return the storage for an output. It is the result of the first rule in `_RULES` that
@@ -233,7 +246,33 @@ class _Planner:
             self.unit.modes[node.id] = "copy: the variable is written before the last use"
             return None
         self.unit.modes[node.id] = f"view of {storage.owner}"
+        output.start = home.start
         return storage
+
+    def _part(self, output: _Output) -> Storage | None:
+        """Return the storage of the input of which all outputs of the node are parts, or None."""
+        node, slot = output.node, output.slot
+        parts = self._parts_of(node)
+        assert parts is not None
+        home = self._source(node, parts.input)
+        if slot == 0 and self._holds_parts(node, home):
+            self.unit.modes[node.id] = f"view of {home.storage.owner}"
+            self.unit.parts[node.id] = parts.input
+        if node.id not in self.unit.parts:
+            return None
+        output.start = home.start + parts.starts[slot]
+        return home.storage
+
+    def _holds_parts(self, node: Node, home: Home) -> bool:
+        """Return whether all outputs of a node may be parts of the tensor in `home`."""
+        storage = home.storage
+        return storage.kind in ("arena", "variable") and not any(
+            memory_of_output(self.unit, node, slot) != storage.device
+            or (node.id, slot) in self.references
+            or (node.id, slot) in self.initial
+            or (storage.kind == "variable" and self._is_written_after(node, slot, storage))
+            for slot in range(len(node.output_types))
+        )
 
     def _is_written_after(self, node: Node, slot: int, storage: Storage) -> bool:
         """Return whether a variable is written between this read and the last use of its value."""
@@ -275,24 +314,22 @@ class _Planner:
             or home.storage.device != memory_of_output(self.unit, node, slot)
         ):
             return None
-        if self.loops.reads_at(self.position, merge) and not self._may_overwrite(
-            node, slot, home.storage
-        ):
+        if self.loops.reads_at(self.position, merge) and not self._may_overwrite(node, slot, home):
             return None
         self.unit.modes[node.id] = f"in place of {home.storage.owner}"
         return home.storage
 
-    def _may_overwrite(self, node: Node, slot: int, storage: Storage) -> bool:
-        """Return whether the node may overwrite its inputs that have this storage."""
+    def _may_overwrite(self, node: Node, slot: int, target: Home) -> bool:
+        """Return whether the node may overwrite its inputs in the storage of `target`."""
         if node.node_class is NodeClass.MERGE:
             return True
         allowed = self._alias_inputs(node, slot)
         shape = _static(self.unit.shapes[node.id][slot].sizes)
         homes = [self._source(node, index) for index in range(len(node.input_types))]
         return all(
-            index in allowed and equal_sizes(home.shape, shape)
+            index in allowed and equal_sizes(home.shape, shape) and home.start == target.start
             for index, home in enumerate(homes)
-            if home.storage is storage
+            if home.storage is target.storage
         )
 
     def _in_place(self, output: _Output) -> Storage | None:
@@ -310,9 +347,10 @@ class _Planner:
                 and equal_sizes(home.shape, output.shape)
                 and home.dtype.itemsize == node.output_types[slot].itemsize
                 and storage.device == memory_of_output(self.unit, node, slot)
-                and self._may_overwrite(node, slot, storage)
+                and self._may_overwrite(node, slot, home)
             ):
                 self.unit.modes[node.id] = f"in place of {storage.owner}"
+                output.start = home.start
                 return storage
         return None
 
@@ -433,6 +471,11 @@ _RULES = (
         _Planner._initialized,
     ),
     _Rule("a view of an input", lambda _, output: output.is_declared_view, _Planner._shared),
+    _Rule(
+        "parts of an input",
+        lambda planner, output: planner._parts_of(output.node) is not None,
+        _Planner._part,
+    ),
     _Rule("the Merge that takes it", _is_fixed, _Planner._merged),
     _Rule("the loop variable whose next value it is", _is_fixed_array, _Planner._next_value),
     _Rule("an input that dies here", _is_fixed_array, _Planner._in_place),

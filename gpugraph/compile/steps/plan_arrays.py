@@ -178,13 +178,13 @@ class Arrays:
         """Return the array of a tensor of static size. Tensors with the same memory share one
         array.
         """
-        key = (id(home.storage), home.shape, home.dtype)
+        key = (id(home.storage), home.shape, home.dtype, home.start)
         if key not in self.arrays:
             self.arrays[key] = self._make_array(home)
         return self.arrays[key]
 
     def _make_array(self, home: Home) -> Any:
-        storage, shape, dtype = home
+        storage, shape, dtype, start = home
         assert shape is not None
         device = self.devices[storage.device]
         if storage.kind == "arena":
@@ -192,7 +192,7 @@ class Arrays:
                 return device.view(None, shape, dtype)
             arena = self.holdings.arenas[storage.device].block.address
             assert arena is not None
-            return device.view(arena + storage.offset, shape, dtype)
+            return device.view(arena + storage.offset + start, shape, dtype)
         if storage.kind == "object":
             objects = self.holdings.strings if dtype is string else self.holdings.objects
             whole = objects.setdefault(storage, np.empty(shape, object))
@@ -218,6 +218,9 @@ class Arrays:
             block = state.reserve(_whole(storage.node))
             self.holdings.variables.append((state, block))
             whole = block.array
+            if prod(whole.shape) != prod(shape):  # part of the variable
+                assert block.address is not None
+                return device.view(block.address + start, shape, dtype)
         return whole if tuple(whole.shape) == shape else whole.reshape(shape)
 
     def is_plain(self, home: Home) -> bool:

@@ -181,11 +181,16 @@ class Lane(NamedTuple):
 
 
 class Home(NamedTuple):
-    """The storage of a tensor, and its shape, which is None if it is known only during a run."""
+    """The storage of a tensor, and its shape, which is None if it is known only during a run.
+
+    Args:
+      start: the position of the tensor's first byte in the storage.
+    """
 
     storage: Storage
     shape: tuple[int, ...] | None
     dtype: DType
+    start: int = 0
 
 
 class Absorbed(NamedTuple):
@@ -245,6 +250,7 @@ class Unit:
       homes, storages, arena_sizes: the memory of each tensor, the storages in arenas, and the sizes
         of the arenas.
       modes: for each node, a text that states how its outputs get memory.
+      parts: for each node whose outputs are contiguous parts of an input, the index of this input.
       runs_once: whether the plan is valid for a single run.
       programs: the programs of generated kernels by node, if sizes are open.
       reported: for each node, the Sizes that its kernel reports.
@@ -281,6 +287,7 @@ class Unit:
     homes: dict[TensorId, Home] = field(default_factory=dict)
     storages: list[Storage] = field(default_factory=list)
     modes: dict[int, str] = field(default_factory=dict)
+    parts: dict[int, int] = field(default_factory=dict)
     flow: Flow | None = None
     fused: dict[int, list[tuple[str, str, Any]]] = field(default_factory=dict)
     absorbed: dict[str, Absorbed] = field(default_factory=dict)

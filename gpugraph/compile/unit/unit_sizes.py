@@ -131,7 +131,7 @@ class OpenParts:
             number, is_open = self._homes[key]
             storage = home.storage if number is None else storage_of(number)
             shape = values.shape(home.shape) if is_open and home.shape else home.shape
-            return Home(storage, shape, home.dtype)
+            return Home(storage, shape, home.dtype, home.start)
 
         resolved = copy.copy(unit)
         resolved.open_nodes = self._open

@@ -37,20 +37,22 @@ def _bind(context: KernelContext, source: Any) -> Callable[[], Any]:
     def run() -> list[Any]:
         strings = source.reshape(-1).tolist()
         size = len(strings[0]) if strings else 0
-        for index, string in enumerate(strings):
-            if len(string) != size:
-                raise invalid_argument(
-                    "DecodeRaw requires input strings to all be the same size, but element "
-                    f"{index} has size {len(string)} != {size}"
-                )
+        if set(map(len, strings)) - {size}:
+            index = next(i for i, string in enumerate(strings) if len(string) != size)
+            raise invalid_argument(
+                "DecodeRaw requires input strings to all be the same size, but element "
+                f"{index} has size {len(strings[index])} != {size}"
+            )
         if size % stored.itemsize:
             raise invalid_argument(
                 f"Input to DecodeRaw has length {size} that is not a multiple of "
                 f"{stored.itemsize}, the size of {wanted.name}"
             )
-        numbers = np.frombuffer(b"".join(strings), stored)
+        numbers = np.frombuffer(
+            bytearray().join(strings), stored
+        )  # arrays of bytearrays can change
         shape = (*source.shape, size // stored.itemsize)
-        return [numbers.reshape(shape).astype(bits).view(numpy_type)]
+        return [numbers.reshape(shape).astype(bits, copy=False).view(numpy_type)]
 
     return run
 

@@ -50,14 +50,16 @@ class Law(NamedTuple):
         groups, from the blocks at these counter offsets.
       reserved: the number of blocks that are reserved for each number, or 0 if each group has one
         block.
-      native: the name of the C function that computes the same float32 numbers (`native_random`),
-        or "" if there is none.
+      native: the name of the C function that computes the same numbers (`native_random`), or "" if
+        there is none.
+      parameters: the integers that the C function receives after the number of numbers.
     """
 
     fill: Callable[[Philox, Any], None]
     groups: Callable[[Philox, Any, Any], None]
     reserved: int = 0
     native: str = ""
+    parameters: tuple[int, ...] = ()
 
     def __call__(self, place: Philox, out: Any) -> None:
         self.fill(place, out)
@@ -192,7 +194,13 @@ def integers(low: int, high: int) -> Law:
             np.bitwise_and(values, kind(span - 1), out=unsigned)
         np.add(unsigned, kind(low % 2 ** (8 * out.dtype.itemsize)), out=unsigned)
 
-    return _law(partial(convert, high - low))
+    law = _law(partial(convert, high - low), "gg_integers")
+    return law._replace(parameters=(low, _signed(high - low)))
+
+
+def _signed(number: int) -> int:
+    """Return the int64 with the same bits as an unsigned integer."""
+    return number - (number >> 63 << 64)
 
 
 # -- normal

@@ -38,7 +38,7 @@ from gpugraph.ops.framework.shape_functions import of_rank, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.strided_slice import slice
 from gpugraph.ops.random.bits_to_distributions import doubles
-from gpugraph.ops.random.native_random import FILE
+from gpugraph.ops.random.native_random import FILE, position_array
 from gpugraph.ops.random.philox import Philox
 from gpugraph.ops.random.random_launches import seed_type
 from gpugraph.ops.random.random_ops import drawing_op, random_uniform
@@ -318,12 +318,11 @@ def _order(place: Philox, count: int, file: CompiledFile | None) -> Any:
     Args:
       file: the compiled file with `gg_order`, or None. The order does not depend on it.
     """
-    words = place.words(count - 1)
     if file is not None:
         numbers = np.empty(count, np.int64)
-        words = np.ascontiguousarray(words, np.uint32)
-        file.bind("gg_order", [count], [words.view(np.float32), numbers.view(np.float32)])()
+        file.bind("gg_order", [count], [position_array(place), numbers.view(np.float32)])()
         return numbers
+    words = place.words(count - 1)
     left = np.arange(count, 1, -1, dtype=np.uint32)
     order = list(range(count))
     for index, offset in enumerate((words % left).tolist()):

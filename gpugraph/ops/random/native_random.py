@@ -1,5 +1,5 @@
-"""Draws of float32 numbers by native code (host_random.h), once it is compiled. It is used for
-large draws, and for small draws of streams that draw often.
+"""Draws of float32 numbers and integers by native code (host_random.h), once it is compiled. It is
+used for large draws, and for small draws of streams that draw often.
 
 The numbers have the same bits as NumPy's. So NumPy may fill the first part of a tensor while the
 code is compiled, and native code the remaining part. Native code that gives different numbers is
@@ -22,6 +22,8 @@ from gpugraph.ops.random.philox import CHUNK, Philox
 from gpugraph.ops.random.seeds_and_streams import RESERVED, Stream
 
 FILE = "host_random.h"
+
+_INTEGERS = "gg_integers"
 
 FEW = 16_384
 """The number of draws below which NumPy is as fast as binding and calling a C function."""
@@ -46,19 +48,30 @@ Compilation takes at least the lower bound.
 
 _SAMPLE = 4 * CHUNK + 3
 
-_SOUND: dict[tuple[int, str], bool] = {}
-"""Whether a function of a compiled file computes NumPy's numbers, by (`id` of the file,
-function).
+_SOUND: dict[tuple[int, str, Any], bool] = {}
+"""Whether a function of a compiled file computes NumPy's numbers, by (`id` of the file, function,
+dtype).
 """
 
 
 def with_native(context: KernelContext, law: Law, out: Any) -> Law:
-    """Return the law with which to fill `out`. The law uses native code if `out` is large and
-    float32. Otherwise it is `law` itself.
+    """Return the law with which to fill `out`. The law uses native code if `out` is large and there
+    is native code for its dtype. Otherwise it is `law` itself.
     """
-    if not law.native or out.size < FEW or out.dtype != np.float32:
+    if out.size < FEW or not _has_native(law, out):
         return law
     return law._replace(fill=partial(_fill, context.compiled(FILE), law))
+
+
+def _has_native(law: Law, out: Any) -> bool:
+    """Return whether there is native code for a law and the dtype of an array."""
+    return bool(law.native) and (out.dtype == np.float32 or law.native == _INTEGERS)
+
+
+def _arguments(law: Law, out: Any) -> list[int]:
+    """Return the integers that the C function of a law receives."""
+    is_wide = (int(out.dtype.itemsize == 8),) if law.native == _INTEGERS else ()
+    return [out.size, *law.parameters, *is_wide]
 
 
 class Draw:
@@ -69,8 +82,7 @@ class Draw:
     def __init__(self, context: KernelContext, stream: Stream, law: Law, out: Any) -> None:
         self._context, self._stream, self._law, self._out = context, stream, law, out
         self._fill = partial(stream.fill, with_native(context, law, out), out)
-        is_small = _SMALLEST <= out.size < FEW and out.dtype == np.float32
-        self._may_bind = is_small and bool(law.native)
+        self._may_bind = _SMALLEST <= out.size < FEW and _has_native(law, out)
         self._compiled: Callable[[float], CompiledFile | None] | None = None
         self._position = np.zeros(4, np.uint64)
         self._call: Callable[[], Any] | None = None
@@ -96,10 +108,10 @@ class Draw:
         if self._compiled is None:
             self._compiled = self._context.compiled(FILE)
         file = self._compiled(0.0)
-        if file is None or not _gives_expected_numbers(file, self._law):
+        if file is None or not _gives_expected_numbers(file, self._law, self._out):
             return None
-        arrays = [self._position.view(np.float32), self._out]
-        self._call = file.bind(self._law.native, [self._out.size], arrays)
+        arrays = [self._position.view(np.float32), self._out.view(np.float32)]
+        self._call = file.bind(self._law.native, _arguments(self._law, self._out), arrays)
         return self._call
 
 
@@ -112,7 +124,7 @@ def _fill(
         rest = flat[done:]
         here = place.skip(done // group * (law.reserved * group or 1))
         file = compiled(0.0 if done else _patience(flat.size))
-        if file is not None and _gives_expected_numbers(file, law):
+        if file is not None and _gives_expected_numbers(file, law, rest):
             _draw(file, law, here, rest)
             return
         law.fill(here, rest[:_PART])
@@ -128,10 +140,11 @@ def _patience(count: int) -> float:
 
 
 def _draw(file: CompiledFile, law: Law, place: Philox, out: Any) -> None:
-    file.bind(law.native, [out.size], [_position(place), out])()
+    arrays = [position_array(place), out.view(np.float32)]
+    file.bind(law.native, _arguments(law, out), arrays)()
 
 
-def _position(place: Philox) -> Any:
+def position_array(place: Philox) -> Any:
     """Return a position of the generator as the C functions read it."""
     halves = place.counter % 2**64, place.counter // 2**64
     return np.array([*halves, place.key, 0], np.uint64).view(np.float32)
@@ -154,23 +167,23 @@ def drawing(
         if file is None:
             return law(place, parameters)
         numbers = np.empty(parameters.size)
-        arrays = [_position(place), parameters.view(np.float32), numbers.view(np.float32)]
+        arrays = [position_array(place), parameters.view(np.float32), numbers.view(np.float32)]
         file.bind(function, [parameters.size], arrays)()
         return numbers
 
     return draw
 
 
-def _gives_expected_numbers(file: CompiledFile, law: Law) -> bool:
-    """Return whether the compiled function computes the same numbers as the law, for a sample. The
-    result is cached.
+def _gives_expected_numbers(file: CompiledFile, law: Law, out: Any) -> bool:
+    """Return whether the compiled function computes the same numbers as the law, for a sample of
+    the dtype of `out`. The result is cached.
     """
-    key = id(file), law.native
+    key = id(file), law.native, out.dtype
     if key not in _SOUND:
         place = Philox(
             0x0123456789ABCDEF, 2**96 - CHUNK // 2
         )  # a position at which the counter carries
-        numbers, expected = np.empty((2, _SAMPLE), np.float32)
+        numbers, expected = np.empty((2, _SAMPLE), out.dtype)
         _draw(file, law, place, numbers)
         law.fill(place, expected)
         _SOUND[key] = bool(np.array_equal(numbers, expected))

@@ -123,7 +123,7 @@ def integer_law(context: KernelContext, first: int) -> Law:
 
 
 def _integers(context: KernelContext, out: Any) -> Callable[[], Any]:
-    return partial(stream_of(context).fill, integer_law(context, 1), out)
+    return Draw(context, stream_of(context), integer_law(context, 1), out)
 
 
 def _launch_integers(signature: Signature) -> list[Launch]:

@@ -92,7 +92,7 @@ _truncated_normal = _stateless_op(
 
 
 def _integers(context: KernelContext, seed: Any, out: Any) -> Callable[[], Any]:
-    return _bind_fill(integer_law(context, 2), seed, out)
+    return _bind_fill(with_native(context, integer_law(context, 2), out), seed, out)
 
 
 def _launch_integers(signature: Signature) -> list[Launch]:

@@ -20,8 +20,11 @@ def encoded_wav(samples: Any, rate: int) -> bytes:
       rate: the number of frames per second.
     """
     scaled = samples.astype(np.float32) * np.float32(1 << 15)
-    rounded = np.trunc(scaled + np.copysign(np.float32(0.5), scaled))
-    data = np.nan_to_num(np.clip(rounded, -(1 << 15), (1 << 15) - 1)).astype("<i2").tobytes()
+    scaled += np.copysign(np.float32(0.5), scaled)
+    np.clip(scaled, -(1 << 15), (1 << 15) - 1, out=scaled)
+    if scaled.size and np.isnan(scaled.max()):
+        scaled[np.isnan(scaled)] = 0
+    data = scaled.astype("<i2").tobytes()  # drops fractions
     frame = samples.shape[1] * _BITS // 8
     header = _HEADER.pack(
         *(b"RIFF", len(data) + _HEADER.size - 8, b"WAVE"),

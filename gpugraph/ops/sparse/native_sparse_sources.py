@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from gpugraph.base.dtypes import float32, float64, int64, string
+from gpugraph.base.dtypes import float32, float64, string
 from gpugraph.kernel import RowSource, Signature
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.indexing.row_sources import ADD, added_at, places
@@ -51,21 +52,29 @@ def to_dense() -> RowSource:
     return RowSource("host_sparse_to_dense.h", "gg_to_dense", parameters, None)
 
 
-def sparse_sum() -> RowSource:
-    """Return the native kernel of SparseAdd. It requires positions in ascending order."""
+SUM, LARGER, SMALLER = range(3)
+"""The numbers of the rules that combine the elements of two sparse tensors."""
+
+_MOST_RANK = 8
+
+
+def sparse_pair(rule: int) -> RowSource:
+    """Return the native kernel that combines two sparse tensors of one shape by a rule. It requires
+    positions in ascending order.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         shapes, types = signature.input_shapes, signature.input_types
-        if types[1].base_dtype is not types[6].base_dtype:
+        if rule == SUM and types[1].base_dtype is not types[6].base_dtype:
             raise NotImplementedError("the threshold has another dtype")
-        return [shapes[0][0], shapes[3][0], shapes[0][1]]
+        return [shapes[0][0], shapes[3][0], shapes[0][1], rule]
 
-    def sizes(_: Signature, a: Any, *others: Any) -> list[tuple[int, ...]]:
+    def sizes(signature: Signature, a: Any, *others: Any) -> list[tuple[int, ...]]:
         room = len(a) + len(others[2])
-        return [(room, a.shape[1]), (room,), (a.shape[1],)]
+        return [(room, a.shape[1]), (room,), (a.shape[1],)][: len(signature.output_types)]
 
     return RowSource(
-        "host_sparse.h", "gg_sparse_add", parameters, element=1, sizes=sizes, counted=[0, 1]
+        *("host_sparse.h", "gg_sparse_pair", parameters, 1), sizes=sizes, counted=[0, 1]
     )
 
 
@@ -74,11 +83,45 @@ def sparse_sum_gradient() -> RowSource:
 
     def parameters(signature: Signature) -> list[int]:
         indices, a, b, _ = signature.input_shapes
-        if signature.input_types[1].base_dtype is not int64:
-            raise NotImplementedError("positions are int64")
-        return [a[0], b[0], indices[0], a[1]]
+        return [a[0], b[0], indices[0], _rank(a)]
 
     return RowSource("host_sparse.h", "gg_sparse_add_back", parameters)
+
+
+def sparse_slice_gradient() -> RowSource:
+    """Return the native kernel of SparseSliceGrad. It requires positions in ascending order."""
+
+    def parameters(signature: Signature) -> list[int]:
+        given, indices, *_ = signature.input_shapes
+        return [indices[0], given[0], _rank(indices)]
+
+    return RowSource("host_sparse.h", "gg_sparse_slice_back", parameters)
+
+
+def sparse_slice() -> RowSource:
+    """Return the native kernel of SparseSlice."""
+
+    def parameters(signature: Signature) -> list[int]:
+        dtype, indices = signature.input_types[1].base_dtype, signature.input_shapes[0]
+        if dtype is string:
+            raise NotImplementedError("elements of string are Python objects")
+        return [indices[0], _rank(indices), dtype.size]
+
+    def sizes(_: Signature, indices: Any, values: Any, *others: Any) -> list[tuple[int, ...]]:
+        count, rank = indices.shape
+        if len(values) != count or any(other.shape != (rank,) for other in others):
+            raise NotImplementedError("the shapes do not fit")
+        return [(count, rank), (count,), (rank,)]
+
+    file = "host_sparse_rows.h"
+    return RowSource(file, "gg_cut", parameters, None, sizes=sizes, counted=[0, 1])
+
+
+def _rank(indices: Sequence[int]) -> int:
+    """Return the number of columns of indices, if native code supports it."""
+    if not 1 <= indices[1] <= _MOST_RANK:
+        raise NotImplementedError(f"positions have {indices[1]} coordinates, not 1 to {_MOST_RANK}")
+    return indices[1]
 
 
 _MOST_ROWS = 1 << 26

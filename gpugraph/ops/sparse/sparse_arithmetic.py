@@ -16,7 +16,13 @@ from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank
-from gpugraph.ops.sparse.native_sparse_sources import sparse_sum, sparse_sum_gradient
+from gpugraph.ops.sparse.native_sparse_sources import (
+    LARGER,
+    SMALLER,
+    SUM,
+    sparse_pair,
+    sparse_sum_gradient,
+)
 from gpugraph.ops.sparse.sparse_positions import (
     PARTS,
     Runs,
@@ -84,7 +90,7 @@ sparse_op(
     inputs=f"{_PAIR}, thresh: Treal",
     outputs="sum_indices: int64, sum_values: T, sum_shape: int64",
     attrs={"T": NUMERIC, "Treal": REAL},
-    native=sparse_sum(),
+    native=sparse_pair(SUM),
     doc=(
         "The sum of two sparse tensors of the same shape. A sum of two elements is omitted if its "
         "magnitude is below thresh."
@@ -127,15 +133,16 @@ def _extreme(combine: Any, *arrays: Any) -> list[Any]:
     return list(_combine_pair(combine, arrays[:3], arrays[3:6])[:2])
 
 
-for _name, _combine, _what in (
-    ("SparseSparseMaximum", np.maximum, "larger"),
-    ("SparseSparseMinimum", np.minimum, "smaller"),
+for _name, _combine, _rule, _what in (
+    ("SparseSparseMaximum", np.maximum, LARGER, "larger"),
+    ("SparseSparseMinimum", np.minimum, SMALLER, "smaller"),
 ):
     sparse_op(
         _name, _infer_pair, Call(partial(_extreme, _combine), dynamic=True),
         inputs=_PAIR,
         outputs="output_indices: int64, output_values: T",
         attrs={"T": REAL},
+        native=sparse_pair(_rule),
         doc=f"The {_what} of the elements of two sparse tensors, elementwise. A missing "
         "element counts as 0.",
     )  # fmt: skip

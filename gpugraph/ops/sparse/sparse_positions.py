@@ -203,7 +203,7 @@ def _numbers_of_rows(source_rows: Any, rows: Any) -> Any:
     count = len(source_rows)
     if not count or not len(rows):
         return np.full(len(rows), -1, np.int64)
-    keys, most = _keys_of_rows(np.concatenate([source_rows, rows]))
+    keys, most = keys_of_rows(np.concatenate([source_rows, rows]))
     if most <= _MOST_KEYS_EACH * len(keys):
         table = np.full(most, -1, np.int64)
         table[keys[:count]] = np.arange(count)  # of equal rows, the last one stays
@@ -214,8 +214,10 @@ def _numbers_of_rows(source_rows: Any, rows: Any) -> Any:
     return np.where(known[places] == keys[count:], order[places], -1)
 
 
-def _keys_of_rows(rows: Any) -> tuple[Any, int]:
-    """Return a key for each row, equal for equal rows, and a number above all keys."""
+def keys_of_rows(rows: Any) -> tuple[Any, int]:
+    """Return a key for each row, in the rows' lexicographic order, and a number above all keys."""
+    if not len(rows):
+        return np.zeros(0, np.int64), 1
     columns = np.ascontiguousarray(rows.T)
     low = [int(column.min()) for column in columns]
     spans = [int(column.max()) - least + 1 for column, least in zip(columns, low)]

@@ -19,12 +19,18 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.sparse.native_sparse_sources import filled_rows, filled_rows_gradient
+from gpugraph.ops.sparse.native_sparse_sources import (
+    filled_rows,
+    filled_rows_gradient,
+    sparse_slice,
+    sparse_slice_gradient,
+)
 from gpugraph.ops.sparse.sparse_positions import (
     PARTS,
     add_by_rank,
     check_parts,
     copy_by_row,
+    keys_of_rows,
     positions,
     ranks_of,
     rows_of,
@@ -159,6 +165,7 @@ sparse_op(
     "size: vector int64",
     outputs="output_indices: int64, output_values: T, output_shape: int64",
     attrs={"T": ALL},
+    native=sparse_slice(),
     doc="The slice of a sparse tensor that begins at `start` and has the sizes `size`.",
 )  # fmt: skip
 
@@ -184,6 +191,7 @@ sparse_op(
     "output_indices: matrix int64",
     outputs="val_grad: T",
     attrs={"T": NUMERIC},
+    native=sparse_slice_gradient(),
     doc=(
         "The gradient of SparseSlice. For an element in the slice, it is the element's gradient, "
         "and otherwise 0."
@@ -235,9 +243,12 @@ def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
             step[axis] = begin
             moved.append(rows + step)
             begin += int(shape[axis])
-        joined = np.concatenate(moved)
-        order = np.lexsort(joined.T[::-1])
-        return [joined[order], np.concatenate(values)[order], whole]
+        joined, elements = np.concatenate(moved), np.concatenate(values)
+        keys, _ = keys_of_rows(joined)
+        if (keys[1:] < keys[:-1]).any():
+            order = stable_order(keys)
+            joined, elements = joined[order], elements[order]
+        return [joined, elements, whole]
 
     return run
 
@@ -276,19 +287,17 @@ def _bind_split(
         if not 1 <= number <= size:
             raise invalid_argument(f"num_split must be in [1, {size}], but is {number}")
         positions(indices, shape)
-        min_size, num_larger = divmod(size, number)
-        parts: list[list[Any]] = [[], [], []]
-        begin = 0
-        for part in range(number):
-            count = min_size + (part < num_larger)
-            inside = (indices[:, dim] >= begin) & (indices[:, dim] < begin + count)
-            rows, sizes = indices[inside].copy(), shape.copy()
-            rows[:, dim] -= begin
-            sizes[dim] = count
-            for group, array in zip(parts, (rows, values[inside], sizes), strict=True):
-                group.append(array)
-            begin += count
-        return [array for group in parts for array in group]
+        lengths = [size // number + (part < size % number) for part in range(number)]
+        starts = np.cumsum([0, *lengths])
+        part_of = np.searchsorted(starts[1:-1], indices[:, dim], side="right")
+        rows, elements = indices.copy(), values.copy()
+        if (part_of[1:] < part_of[:-1]).any():
+            order = stable_order(part_of)
+            rows, elements, part_of = indices[order], values[order], part_of[order]
+        rows[:, dim] -= starts[part_of]
+        ends = np.searchsorted(part_of, np.arange(1, number))
+        sizes = [np.where(np.arange(shape.size) == dim, length, shape) for length in lengths]
+        return [*np.split(rows, ends), *np.split(elements, ends), *sizes]
 
     return run
 

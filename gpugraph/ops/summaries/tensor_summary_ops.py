@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.errors import invalid_argument as refusal
@@ -19,17 +21,19 @@ from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import summary_op, 
 _TYPES = (*dtypes.NUMERIC, dtypes.bool, dtypes.string)
 
 
-def _tensor_bytes(context: KernelContext, tensor: Any) -> bytes:
+def _tensor_parts(context: KernelContext, tensor: Any) -> list[Any]:
+    """Return the parts of the serialized tensor."""
     number = as_dtype(context.attrs["T"]).as_datatype_enum
     if tensor.dtype == object:
         return tensor_message(number, tensor.shape, tensor.reshape(-1).tolist())
-    return tensor_message(number, tensor.shape, None, tensor.tobytes())
+    content: Any = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8)
+    return tensor_message(number, tensor.shape, None, memoryview(content))
 
 
 def _bind_first(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
     def run() -> None:
         name = context.name.encode()
-        out[()] = tensor_summary(b"", _tensor_bytes(context, tensor), b"", name)
+        out[()] = tensor_summary(b"", _tensor_parts(context, tensor), b"", name)
 
     return run
 
@@ -43,7 +47,7 @@ def _bind_second(
             list(fields_of(described))
         except ValueError as error:
             raise refusal(f"Could not parse the summary metadata: {error}") from error
-        out[()] = tensor_summary(tag_of(tag), _tensor_bytes(context, tensor), described)
+        out[()] = tensor_summary(tag_of(tag), _tensor_parts(context, tensor), described)
 
     return run
 

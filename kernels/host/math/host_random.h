@@ -21,6 +21,7 @@
 
 typedef struct {
     uint64_t low, high, key;
+    uint64_t least, span, wide; /* of integers */
 } gg_stream;
 
 typedef struct {
@@ -164,6 +165,46 @@ static void gg_draw_truncated(const gg_stream *stream, int64_t first, int64_t co
     }
 }
 
+/* v % span for span > 1, by a quotient that may differ by one. */
+static inline uint32_t gg_remainder(uint32_t v, uint32_t span, double inverse) {
+    const int64_t quotient = (int32_t)(v * inverse);
+    int64_t rest = (int64_t)v - quotient * span;
+    rest += rest < 0 ? span : 0;
+    rest -= rest >= span ? span : 0;
+    return (uint32_t)rest;
+}
+
+/* least + word % span: of 32 bits, or of two words. */
+static void gg_draw_integers(const gg_stream *stream, int64_t first, int64_t count, float *out) {
+    uint64_t offsets[GG_DRAWN];
+    gg_words words;
+    gg_offsets(offsets, first, count, 1);
+    gg_philox(stream, offsets, count, &words);
+    const uint64_t span = stream->span, least = stream->least, mask = span - 1;
+    const int is_power = !(span & mask);
+    if (stream->wide) {
+        for (int64_t i = 0; i < count; i++)
+            for (int half = 0; half < 2; half++) {
+                const uint64_t low = words.of[2 * half][i], high = words.of[2 * half + 1][i];
+                const uint64_t v = low | high << 32, drawn = least + (is_power ? v & mask : v % span);
+                memcpy(out + 4 * i + 2 * half, &drawn, 8);
+            }
+        return;
+    }
+    uint32_t drawn[4 * GG_DRAWN];
+    const uint32_t by = (uint32_t)span, from = (uint32_t)least;
+    const double inverse = 1.0 / (double)span;
+    for (int lane = 0; lane < 4; lane++) {
+        const uint32_t *of = words.of[lane];
+        if (is_power)
+            GG_LOOP for (int64_t i = 0; i < count; i++) drawn[4 * i + lane] = from + (of[i] & (uint32_t)mask);
+        else
+            GG_LOOP for (int64_t i = 0; i < count; i++)
+                drawn[4 * i + lane] = from + gg_remainder(of[i], by, inverse);
+    }
+    memcpy(out, drawn, (size_t)count * 16);
+}
+
 static void gg_draw_part(void *block, int64_t which) {
     const gg_drawing *drawing = block;
     const int64_t groups = gg_ceil(drawing->count, 4);
@@ -185,8 +226,13 @@ static void gg_draw_plan(gg_source *source, double nanoseconds) {
 static int gg_draw(void *block, gg_law law) {
     gg_source *source = block;
     const uint64_t *position = source->at[0];
-    gg_drawing drawing = {{position[0], position[1], position[2]}, law, source->parameters[0],
-                          source->at[1]};
+    gg_drawing drawing = {{position[0], position[1], position[2], 0, 0, 0}, law,
+                          source->parameters[0], source->at[1]};
+    if (law == gg_draw_integers) {
+        const int64_t *n = source->parameters;
+        drawing.stream.least = (uint64_t)n[1], drawing.stream.span = (uint64_t)n[2];
+        drawing.stream.wide = (uint64_t)n[3], drawing.count = n[0] * (1 + n[3]);
+    }
     const int64_t parts = gg_ceil(gg_ceil(drawing.count, 4), GG_DRAWN_PART);
     source->parallel(gg_draw_part, &drawing, parts, source->threads);
     return 0;
@@ -199,22 +245,39 @@ int gg_uniform_f32(void *block) { return gg_draw(block, gg_draw_units); }
 int gg_normal_f32(void *block) { return gg_draw(block, gg_draw_normals); }
 int gg_truncated_f32(void *block) { return gg_draw(block, gg_draw_truncated); }
 
+/* Parameters: the number of integers, the least one, the span, whether they are int64. */
+void gg_integers_plan_f32(gg_source *source) {
+    const int64_t *n = source->parameters;
+    source->count[0] = 8, source->count[1] = n[0] * (1 + n[3]);
+    gg_set_work(source, (n[3] ? 8.0 : 1.0) * n[0]);
+}
+int gg_integers_f32(void *block) { return gg_draw(block, gg_draw_integers); }
+
 /* The numbers below n, n > 1, in random order (a Fisher-Yates shuffle from the front).
 
-   Parameters: n. Arrays: n - 1 words of 32 bits, the order (int64). */
+   Parameters: n. Arrays: the position, the order (int64). */
 void gg_order_plan_f32(gg_source *source) {
-    source->count[0] = source->parameters[0] - 1, source->count[1] = 2 * source->parameters[0];
-    gg_set_work(source, 2.0 * source->parameters[0]);
+    source->count[0] = 8, source->count[1] = 2 * source->parameters[0];
+    gg_set_work(source, 3.0 * source->parameters[0]);
+    source->threads = 1;
 }
 
 int gg_order_f32(void *block) {
     gg_source *source = block;
     const int64_t n = source->parameters[0];
-    const uint32_t *words = source->at[0];
+    const uint64_t *position = source->at[0];
+    const gg_stream stream = {position[0], position[1], position[2], 0, 0, 0};
     int64_t *order = source->at[1];
+    uint64_t offsets[GG_DRAWN];
+    gg_words words;
     for (int64_t i = 0; i < n; i++) order[i] = i;
     for (int64_t i = 0; i + 1 < n; i++) {
-        const int64_t j = i + words[i] % (uint32_t)(n - i), kept = order[i];
+        const int64_t block = i / 4 % GG_DRAWN;
+        if (i % (4 * GG_DRAWN) == 0) {
+            gg_offsets(offsets, i / 4, GG_DRAWN, 1);
+            gg_philox(&stream, offsets, GG_DRAWN, &words);
+        }
+        const int64_t j = i + words.of[i % 4][block] % (uint32_t)(n - i), kept = order[i];
         order[i] = order[j], order[j] = kept;
     }
     return 0;

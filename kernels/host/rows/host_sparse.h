@@ -1,4 +1,4 @@
-/* Sparse tensors: their product with a dense matrix, their sum and its gradients, their dense form.
+/* Sparse tensors: their product with a dense matrix, two of them combined, gradients.
 
    Positions are int64 or int32 rows of `rank` numbers. Positions that are out of range, or where
    sorted ones are needed not strictly ascending, end a function with GG_FAILED before anything is
@@ -8,6 +8,8 @@
 
 #ifndef GG_SPARSE
 #define GG_SPARSE
+
+#define GG_MOST_RANK 8
 
 /* -1, 0 or 1: the order of two positions. */
 static int gg_position_order(const int64_t *a, const int64_t *b, int64_t rank) {
@@ -25,6 +27,11 @@ static __attribute__((unused)) int gg_is_ascending(const int64_t *at, int64_t co
     for (int64_t i = 1; i < count; i++)
         if (gg_position_order(at + (i - 1) * rank, at + i * rank, rank) >= 0) return 0;
     return 1;
+}
+
+/* A coordinate relative to a start, which may be any number. */
+static inline int64_t gg_moved(int64_t at, int64_t start) {
+    return (int64_t)((uint64_t)at - (uint64_t)start);
 }
 
 static __attribute__((unused)) int gg_is_inside(const int64_t *at, int64_t count, int64_t rank,
@@ -96,35 +103,43 @@ int GG_NAME(gg_sparse_product)(void *block) {
     return GG_DONE;
 }
 
-/* -- the sum of two sparse tensors with ascending positions. Parameters: their numbers of elements,
-   the rank. Arrays: positions, values, shape of each, the threshold; positions, values and shape
-   of the sum, its number of elements. */
+/* -- two sparse tensors with ascending positions, combined. Parameters: their numbers of elements,
+   the rank, the rule: a sum, the larger or the smaller element. Arrays: positions, values, shape of
+   each, of a sum the threshold; positions, values and of a sum the shape; the number of elements. */
 
-void GG_NAME(gg_sparse_add_plan)(gg_source *source) {
+enum { GG_NAME(gg_sum), GG_NAME(gg_larger), GG_NAME(gg_smaller) };
+
+void GG_NAME(gg_sparse_pair_plan)(gg_source *source) {
     const int64_t *n = source->parameters, room = n[0] + n[1];
+    const int is_sum = n[3] == GG_NAME(gg_sum);
     for (int side = 0; side < 2; side++) {
         source->count[3 * side] = n[side] * n[2];
         source->count[3 * side + 1] = n[side], source->count[3 * side + 2] = n[2];
     }
-    source->count[6] = 1, source->count[7] = room * n[2], source->count[8] = room;
-    source->count[9] = n[2], source->count[10] = 1;
+    int64_t *rest = source->count + 6;
+    if (is_sum) *rest++ = 1;
+    *rest++ = room * n[2], *rest++ = room;
+    if (is_sum) *rest++ = n[2];
+    *rest = 1;
     source->scratch_bytes = 0;
     gg_set_work(source, 10.0 * room);
     source->threads = 1;
 }
 
-int GG_NAME(gg_sparse_add)(void *block) {
-    gg_source *source = block;
-    const int64_t *n = source->parameters, rank = n[2];
-    const int64_t *a = source->at[0], *b = source->at[3], *shape = source->at[2];
-    const gg_real *x = source->at[1], *y = source->at[4], least = *(gg_real *)source->at[6];
-    if (memcmp(shape, source->at[5], (size_t)rank * 8)) return GG_FAILED;
-    for (int side = 0; side < 2; side++)
-        if (!gg_is_inside(source->at[3 * side], n[side], rank, shape) ||
-            !gg_is_ascending(source->at[3 * side], n[side], rank))
-            return GG_FAILED;
-    int64_t *to = source->at[7], i = 0, j = 0, count = 0;
-    gg_real *sums = source->at[8];
+/* As np.maximum and np.minimum: the first of two equal numbers, NaN before others. */
+GG_ALWAYS gg_real GG_NAME(gg_combined)(const int64_t rule, gg_real one, gg_real other) {
+    if (rule == GG_NAME(gg_sum)) return one + other;
+    const int is_first = rule == GG_NAME(gg_larger) ? one >= other : one <= other;
+    return is_first | (one != one) ? one : other;
+}
+
+GG_ALWAYS int64_t GG_NAME(gg_sparse_merge)(gg_source *source, const int64_t rule, gg_real least,
+                                           int64_t *to, gg_real *sums) {
+    const int64_t *n = source->parameters, rank = n[2], *shape = source->at[2];
+    const int64_t *a = source->at[0], *b = source->at[3];
+    const gg_real *x = source->at[1], *y = source->at[4];
+    const int is_sum = rule == GG_NAME(gg_sum);
+    int64_t i = 0, j = 0, count = 0;
     if (rank == 2 && (uint64_t)shape[0] < 1u << 31 && (uint64_t)shape[1] < 1u << 31) {
         const int64_t size = shape[1], first = n[0], second = n[1];
         while (i < first && j < second) { /* by numbers, and without branches */
@@ -132,10 +147,11 @@ int GG_NAME(gg_sparse_add)(void *block) {
             const int of_a = p <= q, of_b = q <= p, both = of_a & of_b;
             const int64_t *from = of_a ? a + 2 * i : b + 2 * j;
             const gg_real one = of_a ? x[i] : 0, other = of_b ? y[j] : 0;
-            const gg_real sum = both ? one + other : of_a ? one : other;
+            const gg_real whole = GG_NAME(gg_combined)(rule, one, other);
+            const gg_real sum = !is_sum | both ? whole : of_a ? one : other;
             to[2 * count] = from[0], to[2 * count + 1] = from[1], sums[count] = sum;
             i += of_a, j += of_b;
-            count += !both | ((sum < 0 ? -sum : sum) >= least);
+            count += !is_sum | !both | ((sum < 0 ? -sum : sum) >= least);
         }
     }
     while (i < n[0] || j < n[1]) {
@@ -143,19 +159,66 @@ int GG_NAME(gg_sparse_add)(void *block) {
                           : j == n[1] ? -1
                                       : gg_position_order(a + i * rank, b + j * rank, rank);
         const int64_t *from = order > 0 ? b + j * rank : a + i * rank;
-        const gg_real sum = order < 0 ? x[i] : order > 0 ? y[j] : x[i] + y[j];
+        const gg_real one = order <= 0 ? x[i] : 0, other = order >= 0 ? y[j] : 0;
+        const gg_real whole = GG_NAME(gg_combined)(rule, one, other);
+        const gg_real sum = !is_sum || !order ? whole : order < 0 ? one : other;
         i += order <= 0, j += order >= 0;
-        if (!order && !((sum < 0 ? -sum : sum) >= least)) continue;
+        if (is_sum && !order && !((sum < 0 ? -sum : sum) >= least)) continue;
         for (int64_t axis = 0; axis < rank; axis++) to[count * rank + axis] = from[axis];
         sums[count++] = sum;
     }
-    memcpy(source->at[9], shape, (size_t)rank * 8);
-    *(int64_t *)source->at[10] = count;
+    return count;
+}
+
+int GG_NAME(gg_sparse_pair)(void *block) {
+    gg_source *source = block;
+    const int64_t *n = source->parameters, rank = n[2], rule = n[3], *shape = source->at[2];
+    if (memcmp(shape, source->at[5], (size_t)rank * 8)) return GG_FAILED;
+    for (int side = 0; side < 2; side++)
+        if (!gg_is_inside(source->at[3 * side], n[side], rank, shape) ||
+            !gg_is_ascending(source->at[3 * side], n[side], rank))
+            return GG_FAILED;
+    if (rule == GG_NAME(gg_sum)) {
+        const gg_real least = *(gg_real *)source->at[6];
+        *(int64_t *)source->at[10] =
+            GG_NAME(gg_sparse_merge)(source, GG_NAME(gg_sum), least, source->at[7], source->at[8]);
+        memcpy(source->at[9], shape, (size_t)rank * 8);
+        return GG_DONE;
+    }
+    *(int64_t *)source->at[8] =
+        rule == GG_NAME(gg_larger)
+            ? GG_NAME(gg_sparse_merge)(source, GG_NAME(gg_larger), 0, source->at[6], source->at[7])
+            : GG_NAME(gg_sparse_merge)(source, GG_NAME(gg_smaller), 0, source->at[6], source->at[7]);
     return GG_DONE;
 }
 
-/* -- its gradients: of each element that of its sum. Parameters: the numbers of elements of both,
-   of the sum, the rank. Arrays: the sum's gradient, positions of both and of the sum, gradients. */
+/* -- gradients of sums and slices: of each element that of the element of the result which has its
+   position, or 0. Positions ascend. */
+
+static void GG_NAME(gg_take_by_position)(const int64_t *at, int64_t count, const int64_t *start,
+                                         const int64_t *of, int64_t given_count, int64_t rank,
+                                         const gg_real *given, gg_real *out) {
+    int64_t i = 0, k = 0;
+    while (rank == 2 && i < count && k < given_count) { /* without branches */
+        const int64_t y = gg_moved(at[2 * i], start[0]), x = gg_moved(at[2 * i + 1], start[1]);
+        const int same = y == of[2 * k];
+        const int is_before = (y < of[2 * k]) | (same & (x < of[2 * k + 1]));
+        const int is_equal = same & (x == of[2 * k + 1]);
+        out[i] = is_equal ? given[k] : 0;
+        i += is_before | is_equal, k += !is_before;
+    }
+    for (; i < count; i++) {
+        int64_t place[GG_MOST_RANK];
+        for (int64_t axis = 0; axis < rank; axis++)
+            place[axis] = gg_moved(at[i * rank + axis], start[axis]);
+        int order = 1;
+        while (k < given_count && (order = gg_position_order(of + k * rank, place, rank)) < 0) k++;
+        out[i] = k < given_count && !order ? given[k] : 0;
+    }
+}
+
+/* Parameters: the numbers of elements of both, of the sum, the rank. Arrays: the sum's gradient,
+   positions of both and of the sum, gradients. */
 
 void GG_NAME(gg_sparse_add_back_plan)(gg_source *source) {
     const int64_t *n = source->parameters;
@@ -169,29 +232,33 @@ void GG_NAME(gg_sparse_add_back_plan)(gg_source *source) {
 int GG_NAME(gg_sparse_add_back)(void *block) {
     gg_source *source = block;
     const int64_t *n = source->parameters, rank = n[3], *sum = source->at[3];
-    const gg_real *given = source->at[0];
+    static const int64_t start[GG_MOST_RANK];
     if (!gg_is_ascending(sum, n[2], rank)) return GG_FAILED;
     for (int side = 0; side < 2; side++)
         if (!gg_is_ascending(source->at[1 + side], n[side], rank)) return GG_FAILED;
-    for (int side = 0; side < 2; side++) {
-        const int64_t *at = source->at[1 + side];
-        gg_real *out = source->at[4 + side];
-        int64_t i = 0, k = 0;
-        while (rank == 2 && i < n[side] && k < n[2]) { /* without branches */
-            const int64_t *one = at + 2 * i, *other = sum + 2 * k;
-            const int same = one[0] == other[0];
-            const int is_before = (one[0] < other[0]) | (same & (one[1] < other[1]));
-            const int is_equal = same & (one[1] == other[1]);
-            out[i] = is_equal ? given[k] : 0;
-            i += is_before | is_equal, k += !is_before;
-        }
-        for (; i < n[side]; i++) {
-            int order = 1;
-            while (k < n[2] &&
-                   (order = gg_position_order(sum + k * rank, at + i * rank, rank)) < 0)
-                k++;
-            out[i] = k < n[2] && !order ? given[k] : 0;
-        }
-    }
+    for (int side = 0; side < 2; side++)
+        GG_NAME(gg_take_by_position)(source->at[1 + side], n[side], start, sum, n[2], rank,
+                                     source->at[0], source->at[4 + side]);
+    return GG_DONE;
+}
+
+/* Parameters: the numbers of elements of the tensor and of its slice, the rank. Arrays: the slice's
+   gradient, positions of the tensor, the slice's start, its positions, the gradient. */
+
+void GG_NAME(gg_sparse_slice_back_plan)(gg_source *source) {
+    const int64_t *n = source->parameters;
+    source->count[0] = n[1], source->count[1] = n[0] * n[2], source->count[2] = n[2];
+    source->count[3] = n[1] * n[2], source->count[4] = n[0];
+    source->scratch_bytes = 0;
+    gg_set_work(source, 6.0 * (n[0] + n[1]));
+    source->threads = 1;
+}
+
+int GG_NAME(gg_sparse_slice_back)(void *block) {
+    gg_source *source = block;
+    const int64_t *n = source->parameters, rank = n[2], *at = source->at[1], *of = source->at[3];
+    if (!gg_is_ascending(at, n[0], rank) || !gg_is_ascending(of, n[1], rank)) return GG_FAILED;
+    GG_NAME(gg_take_by_position)(at, n[0], source->at[2], of, n[1], rank, source->at[0],
+                                 source->at[4]);
     return GG_DONE;
 }

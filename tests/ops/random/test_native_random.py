@@ -9,7 +9,7 @@ import gpugraph as tf
 from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.native import prepare_source
 from gpugraph.ops.random import native_random
-from gpugraph.ops.random.bits_to_distributions import normal, truncated_normal, uniform
+from gpugraph.ops.random.bits_to_distributions import integers, normal, truncated_normal, uniform
 from gpugraph.ops.random.native_random import FEW, FILE
 from gpugraph.ops.random.philox import Philox
 
@@ -35,6 +35,40 @@ def test_the_numbers_are_those_of_numpy(law, size, place):
     native_random._draw(file, LAWS[law], place, numbers)
     LAWS[law](place, expected)
     np.testing.assert_array_equal(numbers, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("place", PLACES)
+def test_integers_are_those_of_numpy(dtype, place):
+    file = prepare_source(FILE).get(True)
+    limits = np.iinfo(dtype)
+    random = np.random.default_rng(0)
+    ends = [sorted(random.integers(limits.min, limits.max, 2).tolist()) for _ in range(30)]
+    ends += [(0, 1), (-3, 4), (0, 1000), (limits.min, limits.max), (-1, limits.max), (0, 3 << 29)]
+    ends += [
+        (7, 7 + (1 << power) + step)
+        for power in range(1, 31)
+        for step in (-1, 0, 1)
+        if power + step
+    ]
+    for low, high in ends:
+        law = integers(low, high)
+        numbers, expected = np.empty((2, 1030), dtype)
+        native_random._draw(file, law, place, numbers)
+        law(place, expected)
+        np.testing.assert_array_equal(numbers, expected, f"{low} to {high}")
+
+
+def test_orders_are_those_of_numpy(monkeypatch):
+    orders = []
+    for setting in ("wait", "0"):
+        monkeypatch.setenv("GPUGRAPH_NATIVE", setting)
+        with tf.Graph().as_default(), tf.Session() as session:
+            shuffled = [tf.random_shuffle(tf.range(size), seed=7) for size in (512, 2003)]
+            orders.append([*session.run(shuffled), *session.run(shuffled)])
+    for one, other in zip(*orders):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(np.sort(one), np.arange(len(one)))
 
 
 def drawn():

@@ -158,7 +158,7 @@ class Learned:
 
     def learn(self, classes: Any) -> None:
         """Add 1 to the count of each of these classes."""
-        np.add.at(self.counts, classes, 1)
+        self.counts += np.bincount(classes.reshape(-1), minlength=self.range)
 
 
 class Weighted(_FixedLaw):
