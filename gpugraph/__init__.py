@@ -126,6 +126,7 @@ if TYPE_CHECKING:
         switch_case as switch_case,
         while_loop as while_loop,
     )
+    from gpugraph.building.control_flow.critical_section import CriticalSection as CriticalSection
     from gpugraph.building.control_flow.map_fold_scan import (
         foldl as foldl,
         foldr as foldr,

@@ -248,3 +248,15 @@ def error_code_from_exception_type(cls: type[BaseException]) -> int:
     canonical, return UNKNOWN.
     """
     return cls._code if issubclass(cls, _CanonicalError) else UNKNOWN
+
+
+class raise_exception_on_not_ok_status:
+    """A context manager for calls of TensorFlow's C library, which reported failures through the
+    object that it returns. The functions here raise errors themselves, and ignore the object.
+    """
+
+    def __enter__(self) -> raise_exception_on_not_ok_status:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass

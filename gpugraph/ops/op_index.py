@@ -281,6 +281,7 @@ special_functions.incomplete_gamma_and_beta Betainc Igamma IgammaGradA Igammac R
 special_functions.inverse_error_function Erfinv Ndtri
 state.assign_to_slice StridedSliceAssign
 state.count_up_to CountUpTo ResourceCountUpTo
+state.mutex_ops ConsumeMutexLock MutexLock MutexV2
 state.reference_variable_ops Assign AssignAdd AssignSub InitializedValue IsVariableInitialized
     VariableV2
 state.resource_variable_ops AssignAddVariableOp AssignSubVariableOp AssignVariableOp

@@ -42,13 +42,10 @@ config.experimental_connect_to_cluster config.experimental_connect_to_host: ther
     execution: give a Session its target
 config.experimental_run_functions_eagerly: there is no eager execution:
     a tf.function is traced
-CriticalSection: runs that touch a resource variable take turns: use tf.control_dependencies
 distribute.experimental.TPUStrategy: there are no TPUs: use tf.distribute.MirroredStrategy
 data.experimental.RaggedTensorStructure: {_NO_RAGGED}
 experimental.function_executor_type experimental.output_all_intermediates: graphs are compiled as a
     whole when a Session runs them
-errors.raise_exception_on_not_ok_status: there is no C library: failures raise
-    the errors of tf.errors
 estimator: estimators are in the library tensorflow-estimator: install it by
     `pip install --no-deps tensorflow-estimator==1.15.2`
 GradientTape python.eager.backprop: there is no eager execution: use tf.gradients

@@ -138,8 +138,12 @@ python.ops.control_flow_ops:
 python.ops.control_flow_util: internals.control_flow_internals
 python.ops.control_flow_util_v2: internals.control_flow_internals
 python.ops.control_flow_v2_toggles: tf
-python.ops.inplace_ops: alias_inplace_add=tf.raw_ops.InplaceAdd
-    alias_inplace_sub=tf.raw_ops.InplaceSub alias_inplace_update=tf.raw_ops.InplaceUpdate
+python.ops.inplace_ops: alias_inplace_add=internals.array_internals.alias_inplace_add
+    alias_inplace_sub=internals.array_internals.alias_inplace_sub
+    alias_inplace_update=internals.array_internals.alias_inplace_update
+    inplace_add=internals.array_internals.inplace_add
+    inplace_sub=internals.array_internals.inplace_sub
+    inplace_update=internals.array_internals.inplace_update
 python.ops.init_ops: _assert_float_dtype=internals.array_internals.assert_float_dtype
 python.ops.math_ops: _bucketize=internals.array_internals.bucketize
 python.ops.metrics_impl: metric_variable=internals.metric_internals.metric_variable

@@ -72,6 +72,10 @@ UNSAMPLED = {
     "_LoopEnd": _IN_PLANS,
     "_Fused": _IN_PLANS,
     **dict.fromkeys(
+        ("MutexV2", "MutexLock", "ConsumeMutexLock"),
+        "tests/building/control_flow/test_critical_section.py runs them",
+    ),
+    **dict.fromkeys(
         (
             "TensorArrayV3",
             "TensorArrayGradV3",

@@ -360,6 +360,14 @@ def factors() -> Iterator[tuple[str, Sample]]:
             factors = matrices + 4 * np.eye(size, dtype=dtype)
             yield "CholeskyGrad", case(factors, numbers(3, size, size, seed=3, dtype=dtype))
             yield "Lu", case(matrices, output_idx_type=tf.int64)
+            systems = (
+                numbers(3, 3, size, seed=4, dtype=dtype),
+                numbers(3, size, columns, dtype=dtype),
+            )
+            yield "TridiagonalSolve", case(*systems)
+            dominant = systems[0] + np.array([[0], [9], [0]], dtype)
+            yield "TridiagonalSolve", case(dominant, systems[1], partial_pivoting=False)
+            yield "TridiagonalSolve", case(0 * dominant, systems[1])  # singular
             # a diagonal that dominates: solutions do not grow
             triangles = matrices / size + 2 * np.eye(size, dtype=dtype)
             right = numbers(3, size, columns, seed=2, dtype=dtype)

@@ -16,7 +16,6 @@ from gpugraph.tensorflow_import.left_out import LEFT_OUT as INSTEAD_OF, instead_
 from gpugraph.tensorflow_import.tensorflow_names import is_module
 
 LEFT_OUT = {
-    "CriticalSection": "use tf.control_dependencies",
     "config.experimental_connect_to_cluster": "give a Session its target",
     "config.experimental_connect_to_host": "give a Session its target",
     "config.experimental_run_functions_eagerly": "a tf.function is traced",
@@ -24,7 +23,6 @@ LEFT_OUT = {
     "contrib.layers.RevBlock": "use tf.recompute_grad",
     "contrib.layers.rev_block": "use tf.recompute_grad",
     "contrib.rnn.CompiledWrapper": "use the cell itself",
-    "errors.raise_exception_on_not_ok_status": "raise the errors of tf.errors",
     "load_file_system_library": "mount the files to read",
     "load_library": "declare ops by tf.register_op",
     "load_op_library": "declare ops by tf.register_op",

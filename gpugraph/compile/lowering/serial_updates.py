@@ -10,7 +10,7 @@ adds control edges: each update reads after the previous write, in order of crea
 loop. So no update is lost. Examples are the updates of a moving average (`assign_sub`) in a layer
 that is applied twice, and the updates of several optimizers. A read with any other use (a fetch,
 the update of another variable) gets no edges. The order that the program defines takes precedence:
-no edge is added that would close a cycle.
+no edge is added that would close a cycle. The sections of a mutex run one after another too.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ def _writes_repeat(unit: Unit) -> bool:
     """
     seen: set[Key] = set()
     for node in unit.graph.op_nodes():
+        if node.type == "MutexLock":
+            return True
         decl = DECLARATIONS.get(node.type)
         if decl is None or not decl.memory.writes:
             continue
@@ -110,12 +112,30 @@ class _Serializer:
     def run(self) -> list[str]:
         """Order all updates, and return the lines of the report."""
         variables = self._variables()
-        return [
+        lines = [
             line
             for variable in variables.values()
             for writes in self._by_frame(variable)
             for line in self._ordered(variable, writes)
         ]
+        return [*lines, *self._ordered_sections()]
+
+    def _ordered_sections(self) -> Iterator[str]:
+        """Let each section of a mutex begin after the end of the previous one in its loop."""
+        sections: dict[tuple[int, Frame], list[Node]] = {}
+        for lock in sorted(self.order, key=lambda node: node.id):
+            if lock.type == "MutexLock":
+                mutex = lock
+                while mutex._in and mutex.type != "MutexV2":
+                    mutex = mutex.input_edge(0).src
+                sections.setdefault((mutex.id, self.paths.frames.at(lock)), []).append(lock)
+        for locks in sections.values():
+            for earlier, lock in pairwise(locks):
+                ends = [edge.dst for edge in earlier._out if edge.dst.type == "ConsumeMutexLock"]
+                for end in ends:
+                    if self._may_wait(lock, end):
+                        self._wait(lock, end)
+                        yield f"{lock.name} after {end.name}"
 
     def _variables(self) -> dict[Key, _Variable]:
         """Return the variables that the run writes several times, by key."""

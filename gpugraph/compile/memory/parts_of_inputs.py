@@ -20,8 +20,9 @@ from gpugraph.kernel import NodeSignature, ViewCopies
 from gpugraph.ops.framework.kernel_registry import is_ours
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
-_ALIGNMENT = 64
-"""Kernels may require that an array's address is a multiple of so many bytes."""
+_ALIGNMENT = 16
+"""GPU libraries and the wide loads of kernels require that an array's address is a multiple of so
+many bytes."""
 
 
 class Parts(NamedTuple):

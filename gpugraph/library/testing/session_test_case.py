@@ -8,12 +8,16 @@ class SquareTest(tf.test.TestCase):
 
 from __future__ import annotations
 
+import importlib
 import random
 import re
 import tempfile
 import unittest
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
+from inspect import isfunction
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -45,6 +49,19 @@ class TestCase(Comparisons):
         self._cached_session: Any = None
         self._cached_for: tuple[Any, ...] = ()
         self._folder: str | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a method of absl's test case, such as `assertSameElements` or `create_tempdir`, as
+        TensorFlow's test case has. They are in the package absl-py.
+        """
+        if not name.startswith("_") and find_spec("absl") is not None:
+            absl = importlib.import_module("absl.testing.absltest").TestCase
+            if (method := getattr(absl, name, None)) is not None:
+                return MethodType(method, self) if isfunction(method) else method
+        advice = (
+            "" if not name.startswith("assert") else ": methods of absl need `pip install absl-py`"
+        )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{advice}")
 
     def setUp(self) -> None:
         """Create a new default graph, and set the seeds of Python, NumPy and the graph."""

@@ -228,13 +228,15 @@ def _filled(shape: Any, value: int, dtype: DType, name: str | None, default: str
                 if count < _SMALL:
                     return constant(element, dtype, sizes, scope)
                 shape = convert_to_tensor(sizes)
+        if isinstance(shape, Tensor) and not shape.shape.sizes:  # one size is a scalar too
+            shape = raw_ops.Reshape(shape, np.array([-1], np.int32))
         return fill(shape, constant(element, dtype), name=scope)
 
 
 def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
     """Return a tensor of zeros. If `dtype` is string, its elements are empty strings.
 
-    `shape` is a TensorShape or an int vector.
+    `shape` is a TensorShape, an int vector, or a scalar, which is the size of a vector.
 
     >>> session.run(tf.zeros([3], tf.int32))
     array([0, 0, 0], dtype=int32)
@@ -245,7 +247,8 @@ def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> T
 def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
     """Return a tensor of ones.
 
-    `shape` is a TensorShape or an int vector. Raises TypeError if `dtype` is string.
+    `shape` is a TensorShape, an int vector, or a scalar, which is the size of a vector. Raises
+    TypeError if `dtype` is string.
 
     >>> session.run(tf.ones([2, 2]))
     array([[1., 1.],

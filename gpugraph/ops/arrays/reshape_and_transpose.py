@@ -11,7 +11,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL
-from gpugraph.base.errors import invalid_argument
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, broadcast_shapes, shape_text
 from gpugraph.base.sizes import varies
@@ -358,14 +358,25 @@ def _reversed_axes(source: Tensor) -> Any:
 
 def _bind_invert(context: KernelContext, out: Any) -> Callable[[], Any]:
     value = context.value(0)
+    if value.size and not (value.min() >= 0 and value.max() < value.size):
+        raise _not_a_permutation(value)
     result = np.full(value.shape, -1, value.dtype)
+    result[value] = np.arange(value.size)
+    if (result < 0).any():  # some number is missing
+        raise _not_a_permutation(value)
+    return partial(np.copyto, out, result)
+
+
+def _not_a_permutation(value: Any) -> InvalidArgumentError:
+    """Return the error that names the first element that is out of range or repeated."""
+    met: set[int] = set()
     for place, axis in enumerate(ints(value)):
         if not 0 <= axis < value.size:
-            raise invalid_argument(f"{axis} at position {place} is not between 0 and {value.size}")
-        if result[axis] != -1:
-            raise invalid_argument(f"{axis} is duplicated in the permutation")
-        result[axis] = place
-    return partial(np.copyto, out, result)
+            return invalid_argument(f"{axis} at position {place} is not between 0 and {value.size}")
+        if axis in met:
+            return invalid_argument(f"{axis} is duplicated in the permutation")
+        met.add(axis)
+    raise AssertionError("the elements are a permutation")
 
 
 def _infer_invert(context: InferContext) -> Sequence[TensorShape]:

@@ -106,7 +106,6 @@ there are no generators with a state, use tf.random.stateless_uniform with a cou
     Stateful*Normal* StatefulRandom* StatefulUniform*
 there are no CSR matrices, use a SparseTensor: SparseMatrix* *CSRSparseMatrix*
 no kernel computes in quantized numbers, use tf.quantization.dequantize: Quantized*
-runs that touch a resource variable take turns, use tf.control_dependencies: *Mutex*
 there are no summaries of TensorFlow 2, use tf.summary.FileWriter: SummaryWriter
     C*SummaryWriter CreateSummary* FlushSummaryWriter ImportEvent Write*Summary
 handles of accumulators are theirs of 1.15, use the op type without Resource: FakeQueue

@@ -266,8 +266,8 @@ def gather(
 def boolean_mask(
     tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: int | None = None
 ) -> Tensor:
-    """Return the slices of `tensor` where the bool `mask` is true, in the same order as in
-    `tensor`.
+    """Return the slices of `tensor` where `mask` is true, or a nonzero number, in the same order as
+    in `tensor`.
 
     Args:
       axis: the first axis of `tensor` that the mask covers, by default 0. The mask's shape must
@@ -280,7 +280,7 @@ def boolean_mask(
     """
     with op_scope(name, "boolean_mask", tensor, mask):
         source = convert_to_tensor(tensor, name="tensor")
-        chosen = convert_to_tensor(mask, dtypes.bool, name="mask")
+        chosen = convert_to_tensor(mask, name="mask")
         rank = chosen.shape.rank
         if rank is None:
             raise ValueError(

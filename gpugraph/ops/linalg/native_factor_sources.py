@@ -1,11 +1,12 @@
 """Native kernels that compute LU factors, the gradients of Cholesky factors, and the solutions of
-triangular systems of equations (host_triangular.h).
+triangular and tridiagonal systems of equations (host_triangular.h, host_tridiagonal.h).
 """
 
 from __future__ import annotations
 
 from math import prod
 
+from gpugraph.base.dtypes import float32, float64
 from gpugraph.kernel import RowSource, Signature
 
 _MAX_SIZE = 256
@@ -52,3 +53,16 @@ def cholesky_gradient() -> RowSource:
         return [*_size_of(signature)]
 
     return RowSource("host_triangular.h", "gg_cholesky_back", parameters, is_exact=False)
+
+
+def tridiagonal_solution() -> RowSource:
+    """Return the native kernel of TridiagonalSolve."""
+
+    def parameters(signature: Signature) -> list[int]:
+        dtype = signature.output_types[0].base_dtype
+        if dtype not in (float32, float64):
+            raise NotImplementedError(f"numbers of {dtype.name}")
+        *batch, size, columns = signature.output_shapes[0]
+        return [prod(batch), size, columns, int(signature.attrs["partial_pivoting"])]
+
+    return RowSource("host_tridiagonal.h", "gg_tridiagonal", parameters, is_exact=False)

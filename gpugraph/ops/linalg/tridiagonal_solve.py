@@ -22,6 +22,7 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.matmul import matrix_transpose
 from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_diag_part
+from gpugraph.ops.linalg.native_factor_sources import tridiagonal_solution
 from gpugraph.ops.linalg.solve_and_cholesky import lapack_op
 
 _LAST, _ROWS = np.array(-1, np.int32), np.array(-2, np.int32)
@@ -187,6 +188,7 @@ _solve_op = lapack_op(
     inputs="diagonals: T, rhs: T",
     infer=_infer_solved,
     kernel=Call(make=_bind_solve),
+    native=tridiagonal_solution(),
     grad=_solve_back,
     doc=(
         "The solution of matrix @ output = rhs, [..., m, n], for tridiagonal matrices, whose "

@@ -289,11 +289,11 @@ def _bind_split(
         positions(indices, shape)
         lengths = [size // number + (part < size % number) for part in range(number)]
         starts = np.cumsum([0, *lengths])
-        part_of = np.searchsorted(starts[1:-1], indices[:, dim], side="right")
-        rows, elements = indices.copy(), values.copy()
-        if (part_of[1:] < part_of[:-1]).any():
-            order = stable_order(part_of)
-            rows, elements, part_of = indices[order], values[order], part_of[order]
+        part_of = np.searchsorted(starts[1:-1], indices[:, dim].copy(), side="right")
+        if number < 1 << 16:
+            part_of = part_of.astype(np.uint16)  # which NumPy sorts by counting
+        order = np.argsort(part_of, kind="stable")
+        rows, elements, part_of = indices.take(order, axis=0), values[order], part_of[order]
         rows[:, dim] -= starts[part_of]
         ends = np.searchsorted(part_of, np.arange(1, number))
         sizes = [np.where(np.arange(shape.size) == dim, length, shape) for length in lengths]

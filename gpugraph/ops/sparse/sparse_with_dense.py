@@ -11,7 +11,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import ALL, COMPLEX, NUMERIC, bfloat16, float16, float32, float64, int32
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape, broadcast_shapes, shape_text
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
@@ -244,15 +244,10 @@ sparse_dense_add_op = sparse_op(
 
 
 def _infer_by_element(context: InferContext) -> Sequence[TensorShape]:
+    """Return the shape of the values. Only a run checks whether the dense side can be broadcast, as
+    in TensorFlow.
+    """
     count, _ = check_parts(context)
-    sparse, dense = context.value_as_shape(2), context.shapes[3]
-    both = broadcast_shapes(sparse, dense)
-    if sparse.is_fully_defined() and both.is_fully_defined() and both != sparse:
-        raise ValueError(
-            f"Only the dense side is broadcast, but it is of shape {shape_text(dense)} beside "
-            "a SparseTensor "
-            f"of shape {shape_text(sparse)}"
-        )
     return [TensorShape.of((count,))]
 
 
@@ -265,9 +260,10 @@ def _dense_elements(indices: Any, shape: Sequence[int], dense: Any) -> Any:
     try:
         whole = np.broadcast_to(dense, shape)
     except ValueError:
+        sizes = [",".join(map(str, part)) for part in (shape, dense.shape)]
         raise invalid_argument(
-            f"A dense side of shape {shape_text(dense.shape)} is not broadcast to "
-            f"{shape_text(shape)}"
+            "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes: "
+            f"[{sizes[0]}] vs. [{sizes[1]}]"
         ) from None
     return whole[tuple(indices.T)]
 

@@ -124,3 +124,48 @@ def gen_new_seed(seed: int | None, salt: str) -> int | None:
 def numpy_text(tensor: Any, is_repr: bool = False) -> str:
     """Return a text in place of a tensor's value, because the value is unknown in a graph."""
     return "<unprintable>"
+
+
+def _in_place(op: Any, x: Any, i: Any, v: Any) -> Any:
+    """Apply an op to rows of `x`: the rows in the vector `i`, the row in the scalar `i`, or all of
+    them if `i` is None.
+    """
+    source = tf.convert_to_tensor(x)
+    values = tf.convert_to_tensor(v, source.dtype)
+    if i is None:
+        whole = op(tf.reshape(source, [1, -1]), [0], tf.reshape(values, [1, -1]))
+        return tf.reshape(whole, tf.shape(source))
+    rows = tf.cast(i, dtypes.int32)
+    if rows.shape.rank == 0:
+        return op(source, tf.reshape(rows, [1]), tf.expand_dims(values, 0))
+    return op(source, rows, values)
+
+
+def alias_inplace_update(x: Any, i: Any, v: Any) -> Any:
+    """Return `x` with the rows `i` replaced by `v`. `x` may lose its value."""
+    return _in_place(raw_ops.InplaceUpdate, x, i, v)
+
+
+def alias_inplace_add(x: Any, i: Any, v: Any) -> Any:
+    """Return `x` with `v` added to the rows `i`. `x` may lose its value."""
+    return _in_place(raw_ops.InplaceAdd, x, i, v)
+
+
+def alias_inplace_sub(x: Any, i: Any, v: Any) -> Any:
+    """Return `x` with `v` subtracted from the rows `i`. `x` may lose its value."""
+    return _in_place(raw_ops.InplaceSub, x, i, v)
+
+
+def inplace_update(x: Any, i: Any, v: Any) -> Any:
+    """Return a copy of `x` with the rows `i` replaced by `v`."""
+    return alias_inplace_update(raw_ops.DeepCopy(x), i, v)
+
+
+def inplace_add(x: Any, i: Any, v: Any) -> Any:
+    """Return a copy of `x` with `v` added to the rows `i`."""
+    return alias_inplace_add(raw_ops.DeepCopy(x), i, v)
+
+
+def inplace_sub(x: Any, i: Any, v: Any) -> Any:
+    """Return a copy of `x` with `v` subtracted from the rows `i`."""
+    return alias_inplace_sub(raw_ops.DeepCopy(x), i, v)

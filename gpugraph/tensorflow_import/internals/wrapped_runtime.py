@@ -10,8 +10,11 @@ import time
 from typing import Any
 
 from gpugraph.base.dtypes import bfloat16 as _bfloat16
-from gpugraph.formats.record_files import TFRecordWriter
+from gpugraph.base.errors import OutOfRangeError
+from gpugraph.base.whole_files import open_to_read, system_errors
+from gpugraph.formats.record_files import TFRecordOptions, TFRecordWriter, tf_record_iterator
 from gpugraph.formats.summary_bytes import file_version_event
+from gpugraph.formats.tf_record import read_records
 from gpugraph.ops.framework.constant_value import constant_value
 
 
@@ -65,6 +68,57 @@ class EventsWriter:
             self._file.close()
             self._file = None
         return True
+
+
+class PyRecordReader:
+    """A reader of the records of a TFRecord file. It returns records that are appended to a file
+    later, unless the file is compressed.
+
+    Args:
+      path: the path of the file.
+      start: the position of the first record of an uncompressed file, in bytes.
+      compression: a compression type, such as "ZLIB", or "".
+    """
+
+    def __init__(self, path: Any, start: int = 0, compression: Any = "") -> None:
+        self._path, self._position, self._record = os.fsdecode(path), start, b""
+        kind = TFRecordOptions.get_compression_type_string(os.fsdecode(compression))
+        self._compressed = tf_record_iterator(self._path, kind) if kind else None
+        with system_errors(self._path), open_to_read(self._path):
+            pass  # raises an error if there is no file
+
+    def GetNext(self, status: Any = None) -> None:
+        """Read the next record.
+
+        Raises OutOfRangeError at the end of the file, and DataLossError for a damaged record.
+        """
+        record = self._next() if self._compressed is None else next(self._compressed, None)
+        if record is None:
+            raise OutOfRangeError(None, None, "eof")
+        self._record = record
+
+    def _next(self) -> bytes | None:
+        with system_errors(self._path), open_to_read(self._path) as source:
+            source.seek(self._position)
+            record = next(read_records(source, self._path), None)
+            self._position = source.tell()
+        return record
+
+    def record(self) -> bytes:
+        """Return the record that was read last."""
+        return self._record
+
+    def offset(self) -> int:
+        """Return the position after the record that was read last."""
+        return self._position
+
+    def Close(self) -> None:
+        """Do nothing, because an uncompressed file is open only while a record is read."""
+
+
+def PyRecordReader_New(path: Any, start: int, compression: Any, status: Any = None) -> Any:
+    """Return a `PyRecordReader`."""
+    return PyRecordReader(path, start, compression)
 
 
 def TF_TryEvaluateConstant_wrapper(graph: Any, output: Any) -> Any:

@@ -81,6 +81,7 @@ python.framework.test_util:
     run_in_graph_and_eager_modes=private.test_decorators.run_in_graph_and_eager_modes
     run_all_in_graph_and_eager_modes=private.test_decorators.run_all_in_graph_and_eager_modes
     run_v1_only=private.test_decorators.unchanged
+    run_v2_only=private.test_decorators.run_v2_only
     run_deprecated_v1=private.test_decorators.unchanged
     deprecated_graph_mode_only=private.test_decorators.unchanged
     run_in_graph_mode=private.test_decorators.unchanged

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from typing import Any
+from unittest import skip
 
 
 def run_in_graph_and_eager_modes(
@@ -53,3 +54,9 @@ def unchanged(func: Any = None, *args: Any, **kwargs: Any) -> Any:
     return this decorator.
     """
     return func if callable(func) else unchanged
+
+
+def run_v2_only(func: Callable[..., Any] | None = None) -> Any:
+    """Decorate a test method that needs TensorFlow 2. It is skipped."""
+    decorator = skip("Test is only compatible with v2")
+    return decorator(func) if func else decorator

@@ -158,8 +158,9 @@ class TestProducts:
         np.testing.assert_allclose(dense(sparse() / other), DENSE / other)
 
     def test_only_the_dense_side_is_broadcast(self):
-        with pytest.raises(ValueError, match="Only the dense side"):
-            sparse() * np.ones((2, 4, 3))
+        product = sparse() * np.ones((2, 4, 3))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="broadcasts dense to sparse only"):
+            run(product)
 
 
 class TestArrays:

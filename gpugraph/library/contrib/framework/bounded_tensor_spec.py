@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.dtypes import as_dtype
 from gpugraph.graph.client.tensor_spec import TensorSpec
 
 
@@ -31,7 +32,7 @@ class BoundedTensorSpec(TensorSpec):
 
         If `spec` has no bounds, the bounds are the limits of its dtype.
         """
-        dtype = spec.dtype
+        dtype = as_dtype(spec.dtype)
         minimum, maximum = getattr(spec, "minimum", dtype.min), getattr(spec, "maximum", dtype.max)
         return cls(spec.shape, dtype, minimum, maximum, name or spec.name)
 

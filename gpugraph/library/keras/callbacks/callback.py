@@ -5,6 +5,7 @@ objects.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 Logs = dict[str, Any] | None
@@ -157,6 +158,14 @@ class CallbackList:
             method = getattr(callback, name, None)
             if method is not None:
                 method(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a function that calls the method `name` of all callbacks, such as
+        `on_train_begin`.
+        """
+        if name.startswith("on_") and hasattr(Callback, name):
+            return partial(self.call, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __iter__(self) -> Any:
         return iter(self.callbacks)

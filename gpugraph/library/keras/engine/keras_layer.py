@@ -79,6 +79,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     ) -> None:
         self._activity_regularizer = kwargs.pop("activity_regularizer", None)
         self._dynamic = bool(kwargs.pop("dynamic", False))
+        kwargs.pop("autocast", None)  # no inputs are cast
         self._batch_input_shape = take_input_shape(kwargs)
         self._initial_weights = kwargs.pop("weights", None)
         refuse_keywords(self, kwargs)

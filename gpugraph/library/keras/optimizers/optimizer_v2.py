@@ -101,11 +101,20 @@ class OptimizerV2(Hyperparameters):
         """Return an op that takes one step to minimize a loss, which is a tensor or a function that
         returns a tensor.
         """
+        pairs = self._compute_gradients(loss, var_list=var_list, grad_loss=grad_loss)
+        return self.apply_gradients(pairs, name=name)
+
+    def _compute_gradients(
+        self, loss: Any, var_list: Any, grad_loss: Any = None
+    ) -> list[tuple[Any, Any]]:
+        """Return the clipped gradients of a loss, with their variables. Subclasses may override
+        this method.
+        """
         value = convert_to_tensor(loss() if callable(loss) else loss)
         variables = flatten(var_list() if callable(var_list) else var_list)
         with get_default_graph().name_scope(f"{self._name}/gradients"):
             grads = gradients(value, references(variables), grad_ys=grad_loss)
-        return self.apply_gradients(list(zip(self._clipped(grads), variables)), name=name)
+        return list(zip(self._clipped(grads), variables))
 
     def get_gradients(self, loss: Any, params: Any) -> list[Any]:
         """Return the gradients of a loss with respect to the variables `params`, clipped if the

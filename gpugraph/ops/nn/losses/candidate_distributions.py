@@ -264,11 +264,25 @@ def _draw_classes(
     drawn = law.draw(words, count)
     if not unique or not count:
         return drawn, count
+    place_of: dict[int, int] = {}  # in the order of the draws
+    begin = 0
     while True:
-        first = np.sort(np.unique(drawn, return_index=True)[1])
-        if len(first) >= count:
-            return drawn[first[:count]], int(first[count - 1]) + 1
-        drawn = np.concatenate([drawn, law.draw(words, len(drawn))])
+        for place in _first_places(drawn, law.range).tolist():
+            place_of.setdefault(int(drawn[place]), begin + place)
+        if len(place_of) >= count:
+            places = list(place_of.values())[:count]
+            return np.array(list(place_of)[:count], np.int64), places[-1] + 1
+        begin += len(drawn)
+        drawn = law.draw(words, begin)
+
+
+def _first_places(drawn: Any, span: int) -> Any:
+    """Return where each distinct class occurs first, in ascending order."""
+    if span > 8 * len(drawn):
+        return np.sort(np.unique(drawn, return_index=True)[1])
+    places = np.full(span, -1, np.int64)
+    places[drawn[::-1]] = np.arange(len(drawn) - 1, -1, -1)  # the last assignment stays
+    return np.sort(places[places >= 0])
 
 
 def _expected_counts(chance: Any, count: int, tries: int) -> Any:
