@@ -98,7 +98,10 @@ def _run_file(path: Path, sender: Connection, limit: int) -> None:
         os.devnull,
     ]
     options += ["-o", "python_files=*.py", "--rootdir", str(path.parent)]
-    pytest.main([*options, str(path)], plugins=[outcomes])
+    status = pytest.main([*options, str(path)], plugins=[outcomes])
+    if not any(outcomes.counts.values()):  # for example, a conftest.py could not be imported
+        outcomes.counts["failed"] += 1
+        outcomes.reasons[""] = f"no test ran: pytest ended with {status!r}"
     _send(sender, outcomes, "")
 
 

@@ -47,9 +47,12 @@ def test_a_record_reader_reads_records_that_are_appended_later(tmp_path):
         with pytest.raises(tf.errors.OutOfRangeError):
             reader.GetNext()
         writer.write(b"second")
+        writer.write(b"third")
         writer.flush()
         reader.GetNext(status)
-        assert (reader.record(), reader.offset()) == (b"second", path.stat().st_size)
+        assert reader.record() == b"second"
+        reader.GetNext(status)
+        assert (reader.record(), reader.offset()) == (b"third", path.stat().st_size)
     with path.open("ab") as file:
         file.write(b"torn")
     with pytest.raises(tf.errors.DataLossError):
@@ -122,11 +125,28 @@ def test_a_callback_list_calls_methods_by_name():
         def on_epoch_end(self, epoch, logs=None):
             seen.append((epoch, logs))
 
+        def on_train_end(self, logs):
+            seen.append(logs)
+
     callbacks = importlib.import_module("tensorflow.python.keras.callbacks").CallbackList(
         [Noting()]
     )
     callbacks.on_train_begin()
     callbacks.on_epoch_end(3, {"loss": 1})
-    assert seen == [(3, {"loss": 1})]
+    callbacks.on_epoch_end(4)
+    callbacks.on_train_end({"a": 1})
+    callbacks.on_train_end(logs={"b": 2})
+    assert seen == [(3, {"loss": 1}), (4, {}), {"a": 1}, {"b": 2}]
     with pytest.raises(AttributeError):
         _ = callbacks.on_nothing
+
+
+def test_a_layer_whose_call_has_no_training_may_be_called_with_it():
+    class Doubling(tf.keras.layers.Layer):
+        def call(self, inputs):
+            return 2 * inputs
+
+    with tf.Session() as session:
+        assert session.run(Doubling(autocast=False)(tf.constant([1.0]), training=True)) == [2]
+        with pytest.raises(TypeError, match="training_"):
+            Doubling()(tf.constant([1.0]), training_=True)

@@ -17,6 +17,9 @@ from gpugraph.formats.summary_bytes import file_version_event
 from gpugraph.formats.tf_record import read_records
 from gpugraph.ops.framework.constant_value import constant_value
 
+_FRAME_BYTES = 16
+"""The bytes of a record in a file besides its content: the length and two checksums."""
+
 
 class EventsWriter:
     """A writer of an event file.
@@ -101,7 +104,7 @@ class PyRecordReader:
         with system_errors(self._path), open_to_read(self._path) as source:
             source.seek(self._position)
             record = next(read_records(source, self._path), None)
-            self._position = source.tell()
+        self._position += 0 if record is None else _FRAME_BYTES + len(record)
         return record
 
     def record(self) -> bytes:

@@ -164,8 +164,16 @@ class CallbackList:
         `on_train_begin`.
         """
         if name.startswith("on_") and hasattr(Callback, name):
-            return partial(self.call, name)
+            return partial(self._call_hook, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _call_hook(self, name: str, number: int | None = None, logs: Logs = None) -> None:
+        """Call the method `name` with the number of an epoch or batch, if it has one, and logs."""
+        has_number = "epoch" in name or "batch" in name
+        if has_number:
+            self.call(name, number, logs or {})
+        else:  # the only argument is the logs
+            self.call(name, number if logs is None else logs)
 
     def __iter__(self) -> Any:
         return iter(self.callbacks)

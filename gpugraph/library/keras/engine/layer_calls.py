@@ -55,8 +55,9 @@ class LayerCall:
     during the call.
 
     Attributes:
-      keywords: the keyword arguments for the layer's `call`: the arguments that were passed, and
-        `mask` and `training` if `call` has these parameters and they were not passed.
+      keywords: the keyword arguments for the layer's `call`: the arguments that were passed, except
+        a `training` that `call` does not accept, and `mask` and `training` if `call` has these
+        parameters and they were not passed.
       recorded: all arguments that were passed, by name, so that the call can be repeated on other
         inputs.
       mask: the argument `mask`, or else the masks of the inputs.
@@ -80,6 +81,8 @@ class LayerCall:
             self.training = outer.training
             if "training" in names[len(args) + 1 :]:
                 self.keywords["training"] = self.training
+        if "training" not in names and not _takes_keywords(layer):
+            self.keywords.pop("training", None)
 
     def __enter__(self) -> None:
         _CALLS.stack.append(self)
@@ -128,6 +131,12 @@ def _call_parameters(layer: Any) -> list[str]:
         for parameter in inspect.signature(layer.call).parameters.values()
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     ]
+
+
+def _takes_keywords(layer: Any) -> bool:
+    """Return whether a layer's `call` accepts keyword arguments of any name."""
+    parameters = inspect.signature(layer.call).parameters.values()
+    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
 
 
 def _masks_of(inputs: Any) -> Any:
