@@ -150,3 +150,12 @@ def test_a_layer_whose_call_has_no_training_may_be_called_with_it():
         assert session.run(Doubling(autocast=False)(tf.constant([1.0]), training=True)) == [2]
         with pytest.raises(TypeError, match="training_"):
             Doubling()(tf.constant([1.0]), training_=True)
+
+
+def test_resource_variables_are_recognized():
+    operations = importlib.import_module("tensorflow.python.ops.resource_variable_ops")
+    resource = tf.get_variable("r", initializer=1.0, use_resource=True)
+    reference = tf.get_variable("v", initializer=1.0, use_resource=False)
+    assert operations.is_resource_variable(resource)
+    assert not operations.is_resource_variable(reference)
+    assert not operations.is_resource_variable(1)

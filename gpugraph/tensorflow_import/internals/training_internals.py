@@ -15,10 +15,12 @@ from gpugraph.building.variables.graph_resources import (
     report_uninitialized_resources as report_uninitialized_resources,
     shared_resources as shared_resources,
 )
+from gpugraph.building.variables.resource_variable import ResourceVariable
 from gpugraph.graph.client.collection_protos import collection_protos
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.node_messages import op_def_message
 from gpugraph.graph.op_library import OP_DEFS
+from gpugraph.library.distribute.distributed_variables import DistributedVariable
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.session.fetch_structures import FetchPlan
 
@@ -80,8 +82,9 @@ def register_dense_tensor_like_type(tensor_type: type) -> None:
 
 
 def is_resource_variable(var: Any) -> bool:
-    """Return whether a variable is a resource variable."""
-    return isinstance(var, Variable) and bool(getattr(var, "use_resource", False))
+    """Return whether a variable is a resource variable, or consists of such variables."""
+    is_one = isinstance(var, (ResourceVariable, DistributedVariable))
+    return is_one or hasattr(var, "_should_act_as_resource_variable")
 
 
 def registered_ops() -> dict[str, Any]:
