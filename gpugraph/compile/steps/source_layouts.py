@@ -117,8 +117,8 @@ def _turn(
 
 
 def span_of(array: Any) -> tuple[int, int]:
-    """Return the address and size of an array. Two arrays of one plan overlap only if both values
-    are equal.
+    """Return the address and size of an array. An array that a step writes overlaps another array
+    of the step only if both values are equal.
     """
     return array.ctypes.data, array.nbytes
 
