@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base.dtypes import OBJECTS
+from gpugraph.base.errors import OpError
 from gpugraph.base.sizes import is_open
 from gpugraph.compile.analysis.fusibility import node_signature
 from gpugraph.compile.unit.compile_unit import Unit
@@ -23,6 +24,9 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 _ALIGNMENT = 16
 """GPU libraries and the wide loads of kernels require that an array's address is a multiple of so
 many bytes."""
+
+
+_WRONG_ARGUMENTS = (ValueError, TypeError, IndexError, NotImplementedError, OpError)
 
 
 class Parts(NamedTuple):
@@ -96,7 +100,7 @@ def _pairs(
     """Return the copies, or none if the op's arguments are wrong, which its kernel reports."""
     try:
         return native.views(signature, *sources, *targets)
-    except Exception:
+    except _WRONG_ARGUMENTS:
         return []
 
 
