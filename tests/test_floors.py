@@ -236,6 +236,7 @@ ONE_FILE: dict[
     "ml_dtypes": "base/bfloat16.py",
     "ray": "cluster",
     "PIL": "ops/image/files/pillow_images.py",
+    "absl": "library/testing/session_test_case.py",
     "cairosvg": "library/keras/pictures/plot_model.py",
     "h5py": "library/keras/saving",
     "keras_applications": "library/keras/applications/applications_package.py",
@@ -283,6 +284,7 @@ DOORS = frozenset(
         # An extra, for programs that have regular expressions.
         ("gpugraph.library.keras.inputs.enqueuers", "multiprocessing"),
         ("gpugraph.library.keras.pictures.plot_model", "cairosvg"),
+        ("gpugraph.library.testing.session_test_case", "absl.testing.absltest"),
         ("gpugraph.library.keras.preprocessing.preprocessing_package", "keras_preprocessing.image"),
         (
             "gpugraph.library.keras.preprocessing.preprocessing_package",

@@ -220,7 +220,7 @@ class Arrays:
             whole = block.array
             if prod(whole.shape) != prod(shape):  # part of the variable
                 assert block.address is not None
-                return device.view(block.address + start, shape, dtype)
+                return block.device.view(block.address + start, shape, dtype)
         return whole if tuple(whole.shape) == shape else whole.reshape(shape)
 
     def is_plain(self, home: Home) -> bool:

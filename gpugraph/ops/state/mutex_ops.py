@@ -13,8 +13,7 @@ from typing import Any
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.framework.shape_functions import no_outputs
-from gpugraph.ops.queues.handle_ops import infer_handle
+from gpugraph.ops.framework.shape_functions import no_outputs, scalar
 from gpugraph.plan import check_run
 
 _PATIENCE_S = 0.1
@@ -70,13 +69,13 @@ def _declare(op_type: str, bind: Any, doc: str, **declared: Any) -> None:
 
 _declare(
     "MutexV2", _bind_mutex, "A mutex of the session.",
-    inputs="", outputs="resource: resource", infer=infer_handle,
+    inputs="", outputs="resource: resource", infer=scalar,
     attrs={"container": Attr("string", ""), "shared_name": Attr("string", "")},
     memory=OpMemory(host_outputs=(0,)),
 )  # fmt: skip
 _declare(
     "MutexLock", _bind_lock, "The locked mutex, once no other section has locked it.",
-    inputs="mutex: resource", outputs="mutex_lock: variant", infer=infer_handle,
+    inputs="mutex: resource", outputs="mutex_lock: variant", infer=scalar,
     memory=OpMemory(host_inputs=(0,), host_outputs=(0,)),
 )  # fmt: skip
 _declare(
