@@ -124,9 +124,10 @@ class _Planner:
     def _views(self, node: Node) -> Mapping[int, int]:
         """Return, for each output, the input whose bytes the output may share.
 
-        The op declares these views, with two exceptions. If the size of a tensor is known only
-        during a run, an output is a view only if the op forwards the tensor unchanged. An Exit that
-        may be dead after its loop has run (`Flow.irregular`) is never a view.
+        The outputs may be parts of an input. Otherwise the op declares views, with two exceptions.
+        If the size of a tensor is known only during a run, an output is a view only if the op
+        forwards the tensor unchanged. An Exit that may be dead after its loop has run
+        (`Flow.irregular`) is never a view.
         """
         parts = self._parts_of(node)
         if parts is not None:

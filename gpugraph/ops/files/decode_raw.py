@@ -48,9 +48,8 @@ def _bind(context: KernelContext, source: Any) -> Callable[[], Any]:
                 f"Input to DecodeRaw has length {size} that is not a multiple of "
                 f"{stored.itemsize}, the size of {wanted.name}"
             )
-        numbers = np.frombuffer(
-            bytearray().join(strings), stored
-        )  # arrays of bytearrays can change
+        content = bytearray().join(strings)  # its array can be written to, unlike that of bytes
+        numbers = np.frombuffer(content, stored)
         shape = (*source.shape, size // stored.itemsize)
         return [numbers.reshape(shape).astype(bits, copy=False).view(numpy_type)]
 

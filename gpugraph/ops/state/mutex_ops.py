@@ -27,13 +27,18 @@ class _Mutex:
         self.lock = new_lock()
 
 
-class _Locked:
-    """A locked mutex. The first call of `release` unlocks it."""
+class _Section:
+    """A section of a run. After `begin`, the first call of `release` unlocks the mutex."""
 
     def __init__(self, mutex: _Mutex) -> None:
-        while not mutex.lock.acquire(timeout=_PATIENCE_S):
+        self._lock = mutex.lock
+        self._held: threading.Lock | None = None
+
+    def begin(self) -> None:
+        """Lock the mutex, once no other section has locked it."""
+        while not self._lock.acquire(timeout=_PATIENCE_S):
             check_run("in a critical section")
-        self._held: threading.Lock | None = mutex.lock
+        self._held = self._lock
 
     def release(self) -> None:
         """Unlock the mutex."""
@@ -50,9 +55,10 @@ def _bind_mutex(context: KernelContext, handle: Any) -> Callable[[], Any]:
 
 def _bind_lock(context: KernelContext, handle: Any, lock: Any) -> Callable[[], Any]:
     def run() -> None:
-        locked = _Locked(handle.item(0))
-        context.keep(locked)
-        lock.fill(locked)
+        section = _Section(handle.item(0))
+        context.keep(section)  # so that a run that fails unlocks the mutex
+        section.begin()
+        lock.fill(section)
 
     return run
 

@@ -245,7 +245,8 @@ int gg_uniform_f32(void *block) { return gg_draw(block, gg_draw_units); }
 int gg_normal_f32(void *block) { return gg_draw(block, gg_draw_normals); }
 int gg_truncated_f32(void *block) { return gg_draw(block, gg_draw_truncated); }
 
-/* Parameters: the number of integers, the least one, the span, whether they are int64. */
+/* Parameters: the number of integers, the smallest integer that may be drawn, how many different
+   integers may be drawn, and whether they are int64. */
 void gg_integers_plan_f32(gg_source *source) {
     const int64_t *n = source->parameters;
     source->count[0] = 8, source->count[1] = n[0] * (1 + n[3]);
