@@ -4,7 +4,9 @@ A reference variable is created with an Identity, `name/read`, which all its use
 that also writes the variable, that read may come before or after the write. A user that the program
 orders after the write (by a control dependency, or by an input that depends on the write) expects
 the new value. In TensorFlow it gets the new value, because the output of the Identity is the
-variable's memory. Here such a user gets a separate read, after the writes that it follows.
+variable's memory. Here such a user gets a separate read, after the writes that it follows. So does
+a user of a view of the shared read (`tf.identity(v)`, a reshape), which is the same memory there;
+the view is repeated with the read.
 
 Users that follow no write keep the shared read, which is a snapshot. A read that the program
 creates itself (`read_value`) is always a snapshot (see `compile/memory/memory_planning.py`). If a
@@ -119,15 +121,21 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
     bits = walk.bits_of[key]
     seen = walk.after[read.id] & bits
     users: dict[_UserPosition, list[Edge]] = {}
-    for edge, side in paths.users(read):
+    stack: list[tuple[Edge, Node | None, tuple[Edge, ...]]]
+    stack = [(edge, side, ()) for edge, side in paths.users(read, None)]
+    while stack:
+        edge, side, views = stack.pop()
         if edge.dst.id not in walk.after:
             continue
         frame = paths.frame_of(edge)
         missed = walk.after[edge.dst.id] & bits & ~seen
         again = any(paths.repeats(frame, write) for write in walk.of(bits))
         if missed or again:
-            place = _UserPosition(frame, side, missed, _anchors(walk, edge, missed))
+            place = _UserPosition(frame, side, missed, _anchors(walk, edge, missed), views)
             users.setdefault(place, []).append(edge)
+        elif _leads_to_view(edge):
+            passed = views if edge.dst.is_identity else (*views, edge)
+            stack += [(user, branch, passed) for user, branch in paths.users(edge.dst, side)]
     lines = []
     for place, edges in users.items():
         later = [
@@ -135,6 +143,15 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
         ]
         lines.append(_read_again(paths, read, place, edges, later))
     return lines
+
+
+def _leads_to_view(edge: Edge) -> bool:
+    """Return whether an edge leads to a view of its tensor, outside of control flow."""
+    node = edge.dst
+    if node.node_class not in (NodeClass.IDENTITY, NodeClass.OTHER):
+        return False
+    decl = DECLARATIONS.get(node.type)
+    return decl is not None and not decl.op_def.is_stateful and 0 in decl.memory.view
 
 
 class _UserPosition(NamedTuple):
@@ -145,12 +162,14 @@ class _UserPosition(NamedTuple):
       side: a node that is alive if and only if the branch of the users is taken, or None.
       missed: the bits of the writes that precede the users but not the shared read.
       anchors: the inputs of the users that depend on these writes.
+      views: the edges into the views between the read and the users, without Identities.
     """
 
     frame: Frame
     side: Node | None
     missed: int
     anchors: frozenset[Node]
+    views: tuple[Edge, ...]
 
 
 def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
@@ -172,7 +191,7 @@ def _read_again(
     """Add one read for the users with the properties `place`. The read runs after the writes that
     precede the users and before the writes `later`. Return a report line.
     """
-    frame, side, _, anchors = place
+    frame, side, _, anchors, views = place
     unit, graph = paths.unit, paths.unit.graph
     again = graph.copy_node(read)
     source, slot = paths.reference(read, frame)
@@ -187,6 +206,9 @@ def _read_again(
             if paths.frames.at(write) is frame and not paths.leads(write, again):
                 graph.add_control_edge(again, write)
     names = ", ".join(f"'{edge.dst.name}'" for edge in edges)
+    value = again
+    for view in views:
+        value = paths.repeated_view(view, value, frame)
     for edge in list(edges):
-        graph.update_edge(again, 0, edge.dst, edge.dst_input)
+        graph.update_edge(value, 0, edge.dst, edge.dst_input)
     return f"{again.name}: for {names}"

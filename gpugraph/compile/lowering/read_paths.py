@@ -18,18 +18,19 @@ class ReadPaths:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.frames = loop_frames(unit.graph)
-        self._entered: dict[tuple[int, Frame], Node] = {}
+        self._entered: dict[tuple[int, int, Frame], Node] = {}
         self._sides: dict[tuple[int, int], Node] = {}
 
-    def users(self, read: Node) -> Iterator[tuple[Edge, Node | None]]:
+    def users(self, read: Node, side: Node | None) -> Iterator[tuple[Edge, Node | None]]:
         """Yield the edges to all users of a read, including those that are reached through Switches
-        and loop-invariant Enters.
+        and loop-invariant Enters. `side` is alive if and only if the branch of the read is taken,
+        or None outside of branches.
 
         Each edge is paired with a node that is alive if and only if the last Switch on the path
         takes the branch that leads to the user. If there is no Switch on the path, the edge is
-        paired with None.
+        paired with `side`.
         """
-        stack: list[tuple[Node, int, Node | None]] = [(read, 0, None)]
+        stack: list[tuple[Node, int, Node | None]] = [(read, 0, side)]
         while stack:
             node, slot, side = stack.pop()
             for edge in list(node._out):
@@ -77,12 +78,28 @@ class ReadPaths:
         """Return an output that is available in `frame` and is the same reference as the input of
         `read`. If `read` is outside of the loop of `frame`, a RefEnter is added.
         """
-        edge = read.input_edge(0)
-        if frame is self.frames.at(read) or frame.parent is None:
+        return self._entering(read.input_edge(0), self.frames.at(read), frame)
+
+    def repeated_view(self, view: Edge, value: Node, frame: Frame) -> Node:
+        """Add a copy of the view at the end of an edge, of `value`, which is in `frame`."""
+        graph, node = self.unit.graph, view.dst
+        copy = graph.copy_node(node)
+        graph.add_edge(value, 0, copy, view.dst_input)
+        for edge in node._in:
+            if not edge.is_control and edge.dst_input != view.dst_input:
+                source, slot = self._entering(edge, self.frames.at(node), frame)
+                graph.add_edge(source, slot, copy, edge.dst_input)
+        return copy
+
+    def _entering(self, edge: Edge, held: Frame, frame: Frame) -> tuple[Node, int]:
+        """Return the tensor of an edge of the frame `held` in `frame`; add Enters for the loops
+        between.
+        """
+        if frame is held or frame.parent is None:
             return edge.src, edge.src_output
-        key = (read.id, frame)
+        key = (edge.src.id, edge.src_output, frame)
         if key not in self._entered:
-            source, slot = self.reference(read, frame.parent)
+            source, slot = self._entering(edge, held, frame.parent)
             self._entered[key] = self._enter(source, slot, frame)
         return self._entered[key], 0
 
@@ -95,7 +112,7 @@ class ReadPaths:
             "parallel_iterations": 1,
         }
         entered = self.unit.add_op(
-            "RefEnter",
+            "RefEnter" if dtype.is_ref_dtype else "Enter",
             source,
             [(source, slot)],
             attrs=attrs,

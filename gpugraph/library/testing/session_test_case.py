@@ -54,7 +54,7 @@ class TestCase(Comparisons):
         """Return a method of absl's test case, such as `assertSameElements` or `create_tempdir`, as
         TensorFlow's test case has. They are in the package absl-py.
         """
-        if not name.startswith("_") and find_spec("absl") is not None:
+        if not name.startswith("__") and find_spec("absl") is not None:
             absl = importlib.import_module("absl.testing.absltest").TestCase
             if (method := getattr(absl, name, None)) is not None:
                 return MethodType(method, self) if isfunction(method) else method

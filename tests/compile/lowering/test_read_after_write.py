@@ -71,6 +71,41 @@ def test_a_read_of_ones_own_stays_what_was_read():
     assert run(fetches) == [1.0, 5.0]
 
 
+VIEWS = {
+    "identity": tf.identity,
+    "stop_gradient": tf.stop_gradient,
+    "reshape": lambda v: tf.reshape(tf.identity(v), [2, 1]),
+    "squeeze": lambda v: tf.squeeze(tf.expand_dims(v, 0), 0),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_a_view_of_the_shared_read_is_the_memory_of_the_variable(view):
+    v = tf.Variable([1.0, 2.0])
+    seen = view(v)
+    later = after(v.assign_add([1.0, 1.0]), lambda: seen * 2.0)
+    assert run(tf.reshape(later, [2])).tolist() == [4.0, 6.0]
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_each_iteration_sees_the_variable_through_a_view(view):
+    v = tf.Variable([1.0, 2.0])
+    seen = view(v)
+
+    def body(i, _):
+        return after(v.assign_add([1.0, 1.0]), lambda: (i + 1, seen * 2.0))
+
+    last = tf.while_loop(lambda i, _: i < 3, body, [0, tf.zeros_like(seen)])[1]
+    assert run(tf.reshape(last, [2])).tolist() == [8.0, 10.0]
+
+
+def test_what_is_computed_from_a_read_stays():
+    v = tf.Variable([1.0, 2.0])
+    old = v * 1.0
+    later = after(old, lambda: after(v.assign_add([1.0, 1.0]), lambda: v - old))
+    assert run(later).tolist() == [1.0, 1.0]
+
+
 def test_a_write_of_another_variable_changes_nothing():
     v, u = tf.Variable(1.0), tf.Variable(2.0)
     with tf.control_dependencies([u.assign(9.0)]):
