@@ -13,6 +13,9 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, Protocol
 
+import numpy as np
+
+from gpugraph.base.dtypes import string
 from gpugraph.base.errors import OpError
 from gpugraph.base.interruptions.fork_gate import GATE
 from gpugraph.base.interruptions.signal_handlers import PENDING, deliver_signals, install_handlers
@@ -116,7 +119,10 @@ class DirectRunner(Runner):
         self.sources = sources
         self._places: list[int] = []  # of the feeds of the sources
         self._element_shapes: Shapes | None = None  # the last ones
+        self._strings: list[int] = []  # the places of strings among the results of the sources
         if sources is not None:
+            kinds = [tensor.dtype.base_dtype for tensor in sources.fetches]
+            self._strings = [place for place, dtype in enumerate(kinds) if dtype == string]
             self._places = [feeds.index(tensor) for tensor in sources.feeds]
             feeds = (*feeds, *sources.fetches)
         self.feeds: tuple[Tensor, ...] = feeds
@@ -157,6 +163,8 @@ class DirectRunner(Runner):
             first = execution.of_sources(self.sources.graph_record)
         fed = [values[place] for place in self._places]
         elements = self.sources.run(fed, first)
+        for place in self._strings:  # a scalar is bytes
+            elements[place] = np.asarray(elements[place], object)
         self._element_shapes = tuple(map(_shape, elements))
         return [*values, *elements]
 

@@ -175,3 +175,28 @@ def test_only_what_can_be_cut_is_cut():
     assert run_of(fixed * 2) is None  # its shape is known
     assert run_of(chosen * 2.0) is None
     assert run_of(after_update * 2.0) is None
+
+
+def test_elements_of_strings_may_be_scalars():
+    rows = tf.data.Dataset.from_generator(
+        lambda: iter([(f"row {i}", np.ones(i)) for i in (1, 2)]),
+        (tf.string, tf.float32),
+        ([], [None]),
+    )
+    key, values = rows.make_one_shot_iterator().get_next()
+    fetches = [key, tf.string_join([key, "!"]), tf.reduce_sum(values)]
+    with tf.Session() as session:
+        assert session.run(fetches) == [b"row 1", b"row 1!", 1.0]
+        assert session.run(fetches) == [b"row 2", b"row 2!", 2.0]
+
+
+def test_a_counter_at_its_limit_ends_a_run_that_would_wait_for_an_element():
+    queue = tf.FIFOQueue(4, [tf.float32])
+    counter = tf.Variable(0).count_up_to(1)
+    element = queue.dequeue()
+    fetches = [tf.reduce_sum(element), counter]
+    with tf.Session() as session:
+        session.run([tf.global_variables_initializer(), queue.enqueue([[1.0, 2.0]])])
+        assert session.run(fetches) == [3.0, 0]
+        with pytest.raises(tf.errors.OutOfRangeError, match="Reached limit of 1"):
+            session.run(fetches)

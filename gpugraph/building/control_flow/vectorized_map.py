@@ -10,7 +10,18 @@ from typing import Any
 from gpugraph.base.nest import flatten, map_structure
 from gpugraph.building.control_flow.map_fold_scan import map_fn
 from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.arrays.reshape_and_transpose import reshape
+from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.indexing.gather import gather
+from gpugraph.ops.reductions.ranges_and_running_sums import range as count_up
+
+
+def _with_dense_gradient(value: Any) -> Tensor:
+    """Return a tensor whose gradient is no IndexedSlices, although its rows are gathered."""
+    tensor = convert_to_tensor(value)
+    return reshape(tensor, shape(tensor))
 
 
 def vectorized_map(fn: Callable[[Any], Any], elems: Any) -> Any:
@@ -29,11 +40,15 @@ def vectorized_map(fn: Callable[[Any], Any], elems: Any) -> Any:
     if not callable(fn):
         raise TypeError(f"fn must be callable, but it is {fn!r}")
     with name_scope("vectorized_map", None, flatten(elems)):
-        tensors = map_structure(convert_to_tensor, elems)
+        tensors = map_structure(_with_dense_gradient, elems)
         if any(tensor.shape.rank == 0 for tensor in flatten(tensors)):
             raise ValueError("elems must be 1+ dimensional Tensors, not scalars")
         first = fn(map_structure(lambda tensor: tensor[0], tensors))
         dtypes = map_structure(lambda result: convert_to_tensor(result).dtype, first)
-        return map_fn(
-            lambda elements: map_structure(convert_to_tensor, fn(elements)), tensors, dtypes
-        )
+
+        def of_element(place: Tensor) -> Any:
+            # a gather, since `fn` may take gradients with respect to tensors outside of the loop
+            elements = map_structure(lambda tensor: gather(tensor, place), tensors)
+            return map_structure(convert_to_tensor, fn(elements))
+
+        return map_fn(of_element, count_up(shape(flatten(tensors)[0])[0]), dtypes)

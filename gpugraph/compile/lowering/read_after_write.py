@@ -8,9 +8,10 @@ variable's memory. Here such a user gets a separate read, after the writes that 
 a user of a view of the shared read (`tf.identity(v)`, a reshape), which is the same memory there;
 the view is repeated with the read.
 
-Users that follow no write keep the shared read, which is a snapshot. A read that the program
-creates itself (`read_value`) is always a snapshot (see `compile/memory/memory_planning.py`). If a
-loop writes the variable, users see the value that the previous iteration has written, so each
+Users that follow no write keep the shared read, which is a snapshot. So do users of a read on which
+an assignment with `validate_shape=False` depends, since it replaces the memory. A read that the
+program creates itself (`read_value`) is always a snapshot (see
+`compile/memory/memory_planning.py`). If a loop writes the variable, users see the value that the previous iteration has written, so each
 iteration reads the variable again.
 
 One traversal in topological order computes, for each node, the writes that precede it, as bits of
@@ -85,10 +86,14 @@ class _Walk:
         """Return the bits of all writes among a node and its ancestors. For an Exit, include all
         writes in its loop.
         """
-        bits = self.after.get(node.id, 0) | self._written.get(node.id, 0)
+        bits = self.after.get(node.id, 0) | self.written(node)
         if node.node_class is NodeClass.EXIT:
             bits |= self._in_loop.get(self._frames.at(node), 0)
         return bits
+
+    def written(self, node: Node) -> int:
+        """Return the bits of the writes that a node performs."""
+        return self._written.get(node.id, 0)
 
     def of(self, bits: int) -> list[Node]:
         """Return the nodes of the writes with these bits."""
@@ -120,6 +125,9 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
     """
     bits = walk.bits_of[key]
     seen = walk.after[read.id] & bits
+    for write in walk.of(bits):
+        if not write.attrs.get("validate_shape", True) and paths.leads(read, write):
+            seen |= walk.written(write)
     users: dict[_UserPosition, list[Edge]] = {}
     stack: list[tuple[Edge, Node | None, tuple[Edge, ...]]]
     stack = [(edge, side, ()) for edge, side in paths.users(read, None)]

@@ -4,7 +4,8 @@
 
 If a run has such sources, it runs them first. Their results are fed to the rest of the run, which
 therefore has plans for these shapes, as for any feeds. The cut is made only where the sources
-depend on nothing but constants, feeds and the handles of iterators and queues.
+depend on nothing but constants, feeds and the handles of iterators and queues, and where the rest
+has no counter with a limit: a counter at its limit ends a run whose source would wait for ever.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ _LIGHT = frozenset(
 )
 """Types of ops that may precede a source, besides ops that only return a handle."""
 
+_LIMITED = frozenset(("CountUpTo", "ResourceCountUpTo"))
 
 _SCANNED: WeakKeyDictionary[Graph, tuple[int, bool]] = WeakKeyDictionary()
 """For each graph, how many ops were searched for sources, and whether one was found."""
@@ -73,6 +75,8 @@ def source_run(
     before = _needed(sources, fed)
     rest = needed - before
     if not rest or any(op not in sources and not _is_light(op) for op in before):
+        return None
+    if any(op._op_def.name in _LIMITED for op in rest):
         return None
     used = {tensor for op in rest for tensor in op._inputs}.union(fetches)
     results = tuple(t for op in sources for t in op._outputs if t in used and t not in fed)

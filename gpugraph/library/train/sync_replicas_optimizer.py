@@ -225,7 +225,7 @@ class _SyncReplicasHook(SessionRunHook):
     """
 
     def __init__(self, optimizer: SyncReplicasOptimizer, is_chief: bool, num_tokens: int) -> None:
-        self._optimizer, self._is_chief, self._num_tokens = optimizer, is_chief, num_tokens
+        self._sync_optimizer, self._is_chief, self._num_tokens = optimizer, is_chief, num_tokens
         self._init: Sequence[Any] = ()
         self._first_tokens: Any = None
         self._is_ready: Tensor | None = None
@@ -234,7 +234,7 @@ class _SyncReplicasHook(SessionRunHook):
         """Create the ops that `after_create_session` runs. Raises ValueError if `apply_gradients`
         was not called.
         """
-        optimizer = self._optimizer
+        optimizer = self._sync_optimizer
         if optimizer.chief_init_op is None:
             raise ValueError(
                 "SyncReplicasOptimizer.apply_gradient should be called before using the hook."
@@ -258,5 +258,5 @@ class _SyncReplicasHook(SessionRunHook):
         session.run(self._init)
         if self._is_chief:
             session.run(self._first_tokens)
-            runner = self._optimizer.get_chief_queue_runner()
+            runner = self._sync_optimizer.get_chief_queue_runner()
             runner.create_threads(session, coord=coord, daemon=True, start=True)

@@ -220,12 +220,14 @@ def _edge(context: Any) -> int:
     return int(name == "REFLECT")
 
 
-def _check_mirror(sizes: Sequence[int | None] | None, pairs: Widths | None, edge: int) -> None:
-    for axis, (size, pair) in enumerate(zip(sizes or (), pairs or (), strict=False)):
+def _check_mirror(inner: TensorShape, pairs: Widths | None, edge: int, result: TensorShape) -> None:
+    """Raise a Misfit for a run, as TensorFlow does, if a padding is wider than the elements."""
+    for axis, (size, pair) in enumerate(zip(inner.sizes or (), pairs or (), strict=False)):
         if size is not None and max(pair) > max(size - edge, 0):
-            raise ValueError(
+            raise Misfit(
                 f"Dimension {axis} of size {size} can be mirrored over {size - edge} elements, but "
-                f"paddings are {pair}"
+                f"paddings are {pair}",
+                shapes=[result],
             )
 
 
@@ -234,7 +236,7 @@ def _infer_mirror_pad(sign: int, context: InferContext) -> Sequence[TensorShape]
     -1).
     """
     shape, pairs = _infer_padded(context, sign)
-    _check_mirror((context.shapes[0] if sign > 0 else shape).sizes, pairs, _edge(context))
+    _check_mirror(context.shapes[0] if sign > 0 else shape, pairs, _edge(context), shape)
     return [shape]
 
 

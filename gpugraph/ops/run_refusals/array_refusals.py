@@ -169,7 +169,7 @@ _PAD_COLUMNS = when(
 
 
 def _mirror_pad(op: Refused) -> str | None:
-    paddings, offset = op.x[1].value, int(op.attrs["mode"] == b"REFLECT")
+    paddings, offset = op.x[1].value, int(op.attrs["mode"] in ("REFLECT", b"REFLECT"))
     if paddings is None or op.x[1].sizes != (op.x[0].rank, 2):
         return None
     for size, (before, after) in zip(op.x[0].sizes, paddings):

@@ -30,7 +30,8 @@ from gpugraph.ops.state.change_by_handle import change_variable, changes_referen
 _UNFIT_VALUES = (
     "Assign requires shapes of both tensors to match. lhs shape= {} rhs shape= {}",
     "Trying to assign to variable with tensor with wrong shape. Expected {} got {}: a resource "
-    "variable created with shape=tf.TensorShape(None) accepts any shape",
+    "variable created with shape=tf.TensorShape(None) accepts any shape, with validate_shape=False "
+    "any sizes",
 )
 """The messages of a run for a value of another shape, first for reference variables, then for
 resource variables.

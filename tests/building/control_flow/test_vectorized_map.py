@@ -65,3 +65,12 @@ def test_wrong_arguments():
         tf.vectorized_map(3, [1])
     with pytest.raises(ValueError, match="not scalars"):
         tf.vectorized_map(lambda x: x, tf.constant(1))
+
+
+def test_gradients_of_each_element_with_respect_to_a_tensor_outside():
+    """The gradient of each example, as differentially private training takes it."""
+    weights = tf.constant([1.0, 2.0])
+    rows = tf.constant([[1.0, 0.0], [2.0, 1.0], [0.0, 3.0]])
+    losses = tf.square(tf.linalg.matvec(rows, weights))
+    each = tf.vectorized_map(lambda loss: tf.gradients(loss, weights)[0], losses)
+    np.testing.assert_allclose(value(each), [[2.0, 0.0], [16.0, 8.0], [0.0, 36.0]])

@@ -99,6 +99,13 @@ def test_each_iteration_sees_the_variable_through_a_view(view):
     assert run(tf.reshape(last, [2])).tolist() == [8.0, 10.0]
 
 
+def test_an_assignment_of_another_size_leaves_the_read_before_it():
+    v = tf.Variable([1.0, 2.0], validate_shape=False)
+    old = v.value()
+    larger = after(old, lambda: tf.assign(v, tf.zeros([3]), validate_shape=False))
+    assert run(after(larger, lambda: [old[:2] + 0.0, v + 0.0])[0]).tolist() == [1.0, 2.0]
+
+
 def test_what_is_computed_from_a_read_stays():
     v = tf.Variable([1.0, 2.0])
     old = v * 1.0

@@ -436,8 +436,8 @@ class TestTileAndPad:
             ([[3, 0], [0, 0], [0, 0]], "SYMMETRIC"),
             ([[0, 0]] * 3, "EDGE"),
         ):
-            with pytest.raises(ValueError):
-                padding.pad(X, paddings, mode)
+            with pytest.raises((ValueError, InvalidArgumentError)):
+                evaluate(padding.pad(X, paddings, mode))
 
     @pytest.mark.parametrize("mode", ["CONSTANT", "REFLECT", "SYMMETRIC"])
     def test_pad_gradients(self, mode):
