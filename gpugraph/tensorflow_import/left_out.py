@@ -84,7 +84,6 @@ strings.unicode_decode strings.unicode_decode_with_offsets strings.unicode_encod
     strings.unicode_split strings.unicode_split_with_offsets: {_UNICODE}
 strings.unicode_script: Python has no table of scripts: use unicodedata.name in tf.py_func
 train.do_quantize_training_on_graphdef: use tf.quantization.fake_quant_with_min_max_vars
-train.experimental.PythonState: keep the value in a tf.Variable, or in a separate file
 train.sdca_fprint train.sdca_optimizer train.sdca_shrink_l1: {_DUAL}
 user_ops.my_fact: an example of an op compiled against TensorFlow: use tf.register_op
 """

@@ -11,8 +11,8 @@ the view is repeated with the read.
 Users that follow no write keep the shared read, which is a snapshot. So do users of a read on which
 an assignment with `validate_shape=False` depends, since it replaces the memory. A read that the
 program creates itself (`read_value`) is always a snapshot (see
-`compile/memory/memory_planning.py`). If a loop writes the variable, users see the value that the previous iteration has written, so each
-iteration reads the variable again.
+`compile/memory/memory_planning.py`). If a loop writes the variable, users see the value that the
+previous iteration has written, so each iteration reads the variable again.
 
 One traversal in topological order computes, for each node, the writes that precede it, as bits of
 an integer.

@@ -144,6 +144,7 @@ python.training.experimental.loss_scale: DynamicLossScale=tf.train.experimental.
     FixedLossScale=tf.train.experimental.FixedLossScale LossScale=tf.train.experimental.LossScale
 python.training.experimental.loss_scale_optimizer:
     MixedPrecisionLossScaleOptimizer=tf.train.experimental.MixedPrecisionLossScaleOptimizer
+python.training.tracking.python_state: PythonState=tf.train.experimental.PythonState
 python.training.tracking.util: CheckpointV1=tf.train.Checkpoint
 contrib.checkpoint.python.containers: UniqueNameTracker=tf.contrib.checkpoint.UniqueNameTracker
 contrib.data.python.ops.counter: Counter=tf.contrib.data.Counter

@@ -114,7 +114,21 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     # -- the layers of the network
 
-    _untracked = Layer._untracked | {"_layers", "_network_graph"}
+    _untracked = Layer._untracked | {"_layers", "_held_layers", "_network_graph"}
+
+    @property
+    def _layers(self) -> list[Any]:
+        """The list of layers. A subclass may append further ones."""
+        listed: list[Any] | None = vars(self).get("_layers")
+        if listed is not None:
+            return listed
+        held: list[Any] = vars(self).setdefault("_held_layers", [])
+        held += [layer for layer in super().sublayers() if layer not in held]
+        return held
+
+    @_layers.setter
+    def _layers(self, layers: list[Any]) -> None:
+        vars(self)["_layers"] = layers
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:

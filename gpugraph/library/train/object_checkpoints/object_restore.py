@@ -24,6 +24,7 @@ from gpugraph.library.train.object_checkpoints.object_graph import (
     saveables_named,
     slot_of,
 )
+from gpugraph.library.train.object_checkpoints.python_state import STATE, PythonState
 from gpugraph.library.train.savers.checkpoint_initializers import as_list
 from gpugraph.library.train.savers.checkpoint_reading import NewCheckpointReader
 from gpugraph.library.train.savers.saveable_objects import SaveableObject
@@ -123,7 +124,10 @@ class ObjectRestore:
         item._update_uid = self.number
         values = item._gather_saveables_for_checkpoint()
         for attribute in self.graph.nodes[number].attributes:
-            if attribute.name in values:
+            if attribute.name == STATE and isinstance(item, PythonState):
+                reader = NewCheckpointReader(self.path)
+                item.deserialize(reader.get_tensor(attribute.checkpoint_key))
+            elif attribute.name in values:
                 self._matched.append((attribute.checkpoint_key, values[attribute.name], item))
             else:
                 self.unused.setdefault(number, []).append(attribute.name)
