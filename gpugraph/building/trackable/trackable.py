@@ -41,6 +41,18 @@ class Trackable:
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
         """The dependencies, in the order in which they were added."""
+        return self._unconditional_checkpoint_dependencies
+
+    @property
+    def _unconditional_dependency_names(self) -> dict[str, Any]:
+        """The dependencies by name. Libraries that look up missing ones add them here."""
+        if self._tracked is None:
+            self._tracked = {}
+        return self._tracked
+
+    @property
+    def _unconditional_checkpoint_dependencies(self) -> list[TrackableReference]:
+        """The same dependencies, as a new list."""
         return [TrackableReference(*item) for item in (self._tracked or {}).items()]
 
     def _lookup_dependency(self, name: str) -> Any:

@@ -7,6 +7,7 @@ The elements of each set are in ascending order.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -28,56 +29,31 @@ _TYPES = (
     dtypes.string,
 )  # fmt: skip
 
-Sets = dict[tuple[int, ...], set[Any]]
-"""Sets by their index, which has the positions along all axes except the last."""
-
-_OPERATIONS: dict[str, Callable[[set[Any], set[Any]], set[Any]]] = {
-    "a-b": lambda a, b: a - b,
-    "b-a": lambda a, b: b - a,
-    "intersection": lambda a, b: a & b,
-    "union": lambda a, b: a | b,
-}
-
-
-def _dense_sets(array: Any) -> Sets:
-    groups = array.reshape(-1, array.shape[-1]) if array.shape[-1] else []
-    places = list(np.ndindex(array.shape[:-1]))
-    if not len(groups):
-        return {place: set() for place in places}
-    return {place: _set_of(row) for place, row in zip(places, groups, strict=True)}
-
-
-_MANY = 256
-"""The number of integers from which on NumPy removes repetitions faster than a Python set."""
-
-
-_SPREAD = 4
-"""The range of integers, relative to their number, up to which a flag for each is faster than a
-sort.
+Part = Sequence[Any]
+"""The elements of all sets: the positions of their sets, along all axes except the last, and the
+values.
 """
 
+_COMBINED: dict[str, Callable[[Any, Any], Any]] = {
+    "a-b": lambda in_a, in_b: in_a & ~in_b,
+    "b-a": lambda in_a, in_b: in_b & ~in_a,
+    "intersection": lambda in_a, in_b: in_a & in_b,
+    "union": lambda in_a, in_b: in_a | in_b,
+}
+"""Whether the result of an operation contains an element, by whether the two sets contain it."""
 
-def _set_of(row: Any) -> set[Any]:
-    if row.size < _MANY or row.dtype.kind not in "iu":
-        return set(row.tolist())
-    low, high = int(row.min()), int(row.max())
-    if high - low > _SPREAD * row.size:
-        return set(np.unique(row).tolist())
-    occurs = np.zeros(high - low + 1, bool)
-    occurs[row.astype(np.int64) - low] = True
-    return set((np.flatnonzero(occurs) + low).tolist())
+_MOST_KEYS = 1 << 61
 
 
-def _sparse_sets(indices: Any, values: Any, shape: Any, validate: bool) -> Sets:
-    rows = [tuple(row) for row in indices.tolist()]
-    if validate:
-        _check_order(rows, tuple(shape.tolist()))
-    elif rows:
-        _check_sets(indices, shape)
-    sets: Sets = {}
-    for row, value in zip(rows, values.tolist(), strict=True):
-        sets.setdefault(row[:-1], set()).add(value)
-    return sets
+def _dense_part(array: Any) -> Part:
+    places = np.indices(array.shape, np.int64)[:-1].reshape(array.ndim - 1, array.size)
+    return places.T, array.reshape(-1)
+
+
+def _sparse_part(indices: Any, values: Any, shape: Any, validate: bool) -> Part:
+    if len(indices):
+        (_check_order if validate else _check_sets)(indices, shape)
+    return indices[:, :-1], values
 
 
 def _check_sets(indices: Any, sizes: Any) -> None:
@@ -92,31 +68,81 @@ def _check_sets(indices: Any, sizes: Any) -> None:
     for row, column in np.argwhere(indices >= sizes)[:1].tolist():
         words = f"indices[{row}, {column}] expected < {sizes[column]}, got {indices[row, column]}."
         raise InternalError(None, None, words)
-    before = (indices[:, :-1] < 0).any(axis=1)
-    if before.any():
-        number = int(np.argmax(before))
-        raise invalid_argument(
-            f"indices[{number}] = {indices[number].tolist()} is out of bounds of {sizes.tolist()}"
-        )
+    _refuse_first((indices[:, :-1] < 0).any(axis=1), indices, f"out of bounds of {sizes.tolist()}")
 
 
-def _check_order(rows: Sequence[tuple[int, ...]], sizes: tuple[int, ...]) -> None:
+def _check_order(indices: Any, sizes: Any) -> None:
     """Raise InvalidArgumentError if an index is out of bounds, repeated or out of order.
 
     Args:
-      rows: the rows of indices.
       sizes: the dense shape.
     """
-    before: tuple[int, ...] | None = None
-    for number, row in enumerate(rows):
-        if any(not 0 <= position < size for position, size in zip(row, sizes, strict=True)):
-            raise invalid_argument(
-                f"indices[{number}] = {list(row)} is out of bounds of {list(sizes)}"
-            )
-        if before is not None and row <= before:
-            what = "repeated" if row == before else "out of order"
-            raise invalid_argument(f"indices[{number}] = {list(row)} is {what}")
-        before = row
+    whole = sizes.tolist()
+    columns = zip(indices.T, whole, strict=True)
+    if prod(whole) < _MOST_KEYS and not any((c.view(np.uint64) >= n).any() for c, n in columns):
+        keys, _ = _numbers_of_places(indices, whole)
+        if (keys[1:] > keys[:-1]).all():
+            return
+    outside = ((indices < 0) | (indices >= sizes)).any(axis=1)
+    later = np.ones(len(indices), np.int64)  # the sign of the first difference to the row before
+    if len(indices) > 1:
+        steps = np.sign(indices[1:] - indices[:-1])
+        later[1:] = np.take_along_axis(steps, np.argmax(steps != 0, 1)[:, None], 1)[:, 0]
+    wrong = outside | (later <= 0)
+    if wrong.any():
+        number = int(np.argmax(wrong))
+        repeated = "out of order" if later[number] else "repeated"
+        bounds = f"out of bounds of {sizes.tolist()}"
+        _refuse_first(wrong, indices, bounds if outside[number] else repeated)
+
+
+def _refuse_first(wrong: Any, indices: Any, what: str) -> None:
+    """Raise InvalidArgumentError for the first row of indices that is wrong, if there is one."""
+    if wrong.any():
+        number = int(np.argmax(wrong))
+        raise invalid_argument(f"indices[{number}] = {indices[number].tolist()} is {what}")
+
+
+def _numbers_of_places(
+    places: Any, sizes: Sequence[int], most: int = _MOST_KEYS
+) -> tuple[Any, Any]:
+    """Return an ascending number for each position, and the positions by number, or None if they
+    are in C order, of which there are fewer than `most`.
+    """
+    if prod(sizes) < most:
+        numbers = np.zeros(len(places), np.int64)
+        for axis, size in enumerate(sizes):
+            numbers = numbers * size + places[:, axis]
+        return numbers, None
+    different, numbers = np.unique(places, axis=0, return_inverse=True)
+    return numbers.reshape(-1), different
+
+
+def _numbers_of_values(values: Any, most: int) -> tuple[Any, int, Any]:
+    """Return an ascending number below a bound for each value, the bound, and a function from
+    numbers to values.
+    """
+    if values.dtype.kind in "iu" and values.size:
+        low = int(values.min())
+        span = int(values.max()) - low + 1
+        if span <= most:
+            numbers = values.astype(np.int64) - low
+            return numbers, span, lambda found: (found + low).astype(values.dtype)
+    if values.dtype.kind == "O":
+        different = np.array(sorted(set(values.tolist())), object)
+        order = {value: number for number, value in enumerate(different.tolist())}
+        numbers = np.fromiter(map(order.__getitem__, values.tolist()), np.int64, len(values))
+    else:
+        different, numbers = np.unique(values, return_inverse=True)
+    return numbers.reshape(-1), max(len(different), 1), different.__getitem__
+
+
+def _distinct(keys: Any) -> Any:
+    """Return the distinct keys in ascending order."""
+    ordered = np.sort(keys)
+    first = np.ones(len(ordered), bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[first]
 
 
 # -- sizes
@@ -133,9 +159,14 @@ def _sizes(context: KernelContext, indices: Any, values: Any, shape: Any) -> Cal
     validate = context.attrs["validate_indices"]
 
     def run() -> list[Any]:
-        out = np.zeros(tuple(shape.tolist())[:-1], np.int32)
-        for place, members in _sparse_sets(indices, values, shape, validate).items():
-            out[place] = len(members)
+        places, members = _sparse_part(indices, values, shape, validate)
+        sizes = tuple(shape.tolist())[:-1]
+        out = np.zeros(sizes, np.int32)
+        if len(members):
+            numbers = _numbers_of_places(places, sizes)[0]
+            codes, span, _ = _numbers_of_values(members, _MOST_KEYS // max(out.size, 1))
+            counts = np.bincount(_distinct(numbers * span + codes) // span, minlength=out.size)
+            out.reshape(-1)[:] = counts
         return [out]
 
     return run
@@ -157,8 +188,8 @@ _set_size = op(
 
 def _infer_operation(context: InferContext) -> Sequence[TensorShape]:
     named = context.attrs["set_operation"]
-    if named not in _OPERATIONS:
-        raise ValueError(f"Invalid set_operation {named}, not one of {list(_OPERATIONS)}")
+    if named not in _COMBINED:
+        raise ValueError(f"Invalid set_operation {named}, not one of {list(_COMBINED)}")
     rank = None
     if not context.is_building:
         for first in range(len(context.shapes) % 3 % 2, len(context.shapes) - 2, 3):
@@ -176,7 +207,7 @@ def _infer_operation(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _combine_sets(
-    operation: str, ones: Sets, others: Sets, sizes: tuple[int, ...], dtype: Any
+    operation: str, one: Part, other: Part, sizes: tuple[int, ...], dtype: Any
 ) -> list[Any]:
     """Apply `operation` to each pair of sets at the same position. Return the indices, values and
     shape of the results.
@@ -184,19 +215,35 @@ def _combine_sets(
     Args:
       sizes: the sizes of all axes except the last.
     """
-    combine = _OPERATIONS[operation]
-    rows: list[tuple[int, ...]] = []
-    values: list[Any] = []
-    longest = 0
-    for place in sorted({*ones, *others}):
-        members = sorted(combine(ones.get(place, set()), others.get(place, set())))
-        rows += [(*place, number) for number in range(len(members))]
-        values += members
-        longest = max(longest, len(members))
-    indices = np.array(rows, np.int64).reshape(len(rows), len(sizes) + 1)
-    elements = np.empty(len(values), dtype)
+    places = np.concatenate([one[0], other[0]])
+    numbers, different = _numbers_of_places(places, sizes, _MOST_KEYS >> 32)
+    most = _MOST_KEYS // (len(different) if different is not None else max(prod(sizes), 1))
+    codes, span, value_of = _numbers_of_values(np.concatenate([one[1], other[1]]), most)
+    keys = numbers * span + codes
+    held = [_distinct(keys[: len(one[1])]), _distinct(keys[len(one[1]) :])]
+    # each key once, and whether each of the sets contains it
+    twice = np.sort(np.concatenate([2 * held[0], 2 * held[1] + 1]))
+    both = np.zeros(len(twice), bool)
+    both[:-1] = twice[1:] == twice[:-1] ^ 1
+    in_first = twice & 1 == 0
+    repeats = np.zeros(len(twice), bool)
+    repeats[1:] = both[:-1] & ~in_first[1:]
+    both &= in_first
+    kept = _COMBINED[operation](in_first, both | ~in_first) & ~repeats
+    found = twice[kept] >> 1
+    owners, values = found // span, value_of(found % span)
+    starts = np.flatnonzero(np.diff(owners, prepend=-1))
+    counts = np.diff(starts, append=len(owners))
+    columns = np.arange(len(owners)) - np.repeat(starts, counts)
+    rows = (
+        different[owners]
+        if different is not None
+        else (np.stack(np.unravel_index(owners, sizes), 1) if sizes else np.zeros((len(owners), 0)))
+    )
+    indices = np.concatenate([rows, columns[:, None]], 1).astype(np.int64)
+    elements = np.empty(len(found), dtype)
     elements[:] = values
-    return [indices, elements, np.array([*sizes, longest], np.int64)]
+    return [indices, elements, np.array([*sizes, counts.max(initial=0)], np.int64)]
 
 
 def _common_sizes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
@@ -225,16 +272,13 @@ def _bind(dense: int) -> Callable[..., Callable[[], Any]]:
         dtype = context.output_types[1].as_numpy_dtype
 
         def run() -> list[Any]:
-            sets, shapes = [], []
-            for array in arrays[:dense]:
-                shapes.append(tuple(array.shape))
-                sets.append(_dense_sets(array))
+            shapes = [tuple(array.shape) for array in arrays[:dense]]
+            parts = [_dense_part(array) for array in arrays[:dense]]
             for start in range(dense, len(arrays), 3):
                 shapes.append(tuple(arrays[start + 2].tolist()))
-                sets.append(
-                    _sparse_sets(arrays[start], arrays[start + 1], arrays[start + 2], validate)
-                )
-            return _combine_sets(operation, sets[0], sets[1], _common_sizes(*shapes), dtype)
+                indices, values, shape = arrays[start : start + 3]
+                parts.append(_sparse_part(indices, values, shape, validate))
+            return _combine_sets(operation, parts[0], parts[1], _common_sizes(*shapes), dtype)
 
         return run
 
