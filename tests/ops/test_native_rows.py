@@ -379,8 +379,10 @@ def factors() -> Iterator[tuple[str, Sample]]:
 
 
 def recurrent() -> Iterator[tuple[str, Sample]]:
-    """LSTMs whose rows fill vectors and do not; the last products are those of the BLAS."""
-    for batch, inputs, size in ((3, 5, 7), (2, 16, 24), (64, 64, 64)):
+    """LSTMs whose rows fill vectors and blocks, and do not; the last products are those of the
+    BLAS.
+    """
+    for batch, inputs, size in ((3, 5, 7), (2, 16, 24), (9, 33, 40), (64, 64, 64), (64, 300, 300)):
         weights = [
             numbers(*shape, seed=place) / 16
             for place, shape in enumerate(

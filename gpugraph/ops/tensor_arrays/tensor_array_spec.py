@@ -98,6 +98,7 @@ class TensorArraySpec(TypeSpec):
             self._dtype,
             size=raw_ops.TensorListLength(elements),
             dynamic_size=self._dynamic_size,
+            clear_after_read=False,  # reads of a list never clear
             infer_shape=self._infer_shape,
             element_shape=self._element_shape,
         )

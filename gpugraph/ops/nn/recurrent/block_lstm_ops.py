@@ -144,7 +144,7 @@ def _infer_sequence_grad(context: InferContext) -> Sequence[TensorShape]:
 
 # -- native code
 
-_MOST_PRODUCTS = 1 << 17
+_MOST_PRODUCTS = 1 << 23
 """The maximum number of multiplications in a step of the native kernels. The BLAS is faster for
 larger products.
 """
