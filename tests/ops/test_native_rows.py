@@ -396,6 +396,10 @@ def recurrent() -> Iterator[tuple[str, Sample]]:
             for op_type in ("BlockLSTM", "BlockLSTMV2"):
                 yield op_type, case(steps, x, *weights, use_peephole=peeps)
             yield "BlockLSTMGrad", case(steps, x, *weights, *parts, use_peephole=peeps)
+    for width, paths, merge in ((1, 1, True), (20, 3, False), (60, 2, True)):
+        attrs = {"beam_width": width, "top_paths": paths, "merge_repeated": merge}
+        lengths = np.array([15, 9, 12], np.int32)
+        yield "CTCBeamSearchDecoder", case(numbers(15, 3, 9) / 4, lengths, **attrs)
 
 
 def transforms() -> Iterator[tuple[str, Sample]]:

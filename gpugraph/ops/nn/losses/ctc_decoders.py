@@ -172,6 +172,29 @@ def _bind_beams(context: KernelContext, logits: Any, times: Any) -> Callable[[],
     return run
 
 
+_MOST_PATHS = 20
+"""The maximum number of paths of the native kernel, which has few arrays."""
+
+
+def _native_beams() -> RowSource:
+    def parameters(signature: Signature) -> list[int]:
+        attrs, paths = signature.attrs, signature.attrs["top_paths"]
+        if not paths <= min(attrs["beam_width"], _MOST_PATHS):
+            raise NotImplementedError("there are many paths")
+        room = signature.output_shapes[0][0]
+        merge = int(attrs["merge_repeated"])
+        return [*signature.input_shapes[0], attrs["beam_width"], paths, merge, room]
+
+    def sizes(signature: Signature, logits: Any, times: Any) -> list[tuple[int, ...]]:
+        room, paths = int(np.clip(times, 0, len(logits)).sum()), signature.attrs["top_paths"]
+        of_paths = [[sizes] * paths for sizes in ((room, 2), (room,), (2,))]
+        return [*sum(of_paths, []), (logits.shape[1], paths)]
+
+    return RowSource(
+        "host_ctc_beam.h", "gg_ctc_beam", parameters, sizes=sizes, separate=True, is_exact=False
+    )
+
+
 _beam_search = op(
     "CTCBeamSearchDecoder",
     inputs="inputs: T, sequence_length: int32",
@@ -184,7 +207,7 @@ _beam_search = op(
         "T": _FLOATS,
     },
     infer=_infer_beams,
-    **numpy_kernels(Call(make=_bind_beams, dynamic=True)),
+    **numpy_kernels(Call(make=_bind_beams, dynamic=True), _native_beams()),
     grad=NO_GRADIENT,
     doc="The most likely label sequences for logits (time, batch, classes), by a beam search.",
 )
