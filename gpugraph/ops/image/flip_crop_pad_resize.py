@@ -322,7 +322,7 @@ def resize_images(
 
     Args:
       preserve_aspect_ratio: whether to resize to the largest size within `size` that has the
-        image's aspect ratio. The sizes must then be known at graph construction.
+        image's aspect ratio.
     """
     with op_scope(name, "resize", images, size):
         source, height = as_images(images, "images")
@@ -333,9 +333,10 @@ def resize_images(
         old = _sizes(source, height)
         if preserve_aspect_ratio:
             if value is None or not _known(*old):
-                raise ValueError("preserve_aspect_ratio needs sizes that are known beforehand")
-            value = _fitting(old, value)
-            wanted = convert_to_tensor(value, name="size")
+                wanted, value = _fitting_in_a_run(old, wanted), None
+            else:
+                value = _fitting(old, value)
+                wanted = convert_to_tensor(value, name="size")
         if value is not None and _known(*old) and tuple(value.tolist()) == old:
             return source
         if method not in _METHODS:
@@ -350,6 +351,14 @@ def _fitting(old: tuple[Any, Any], size: Any) -> Any:
     before = np.array(old, np.float32)
     scale = (np.asarray(size, np.float32) / before).min()
     return np.rint(scale * before).astype(np.int32)
+
+
+def _fitting_in_a_run(old: tuple[Any, Any], size: Tensor) -> Any:
+    """Return the same as `_fitting`, as a tensor for sizes that are unknown before the run."""
+    before = raw_ops.Cast(raw_ops.Pack(old), DstT=dtypes.float32)
+    scales = raw_ops.Cast(size, DstT=dtypes.float32) / before
+    scale = raw_ops.Min(scales, np.array(0, np.int32))
+    return raw_ops.Cast(raw_ops.Round(scale * before), DstT=dtypes.int32)
 
 
 def resize_image_with_pad(

@@ -107,6 +107,14 @@ class TestResize:
         with pytest.raises(tf.errors.InvalidArgumentError, match="non-zero"):
             run(tensor, {x: np.zeros((1, 0, 2, 1)), size: [2, 2]})
 
+    def test_the_aspect_ratio_of_sizes_that_are_fed(self):
+        with tf.Graph().as_default():
+            x = tf.placeholder(tf.float32, [None] * 3)
+            for size in ([20, 30], [5, 6], [100, 3]):
+                kept = tf.image.resize_images(x, size, preserve_aspect_ratio=True)
+                expected = run(tf.image.resize_images(IMAGE, size, preserve_aspect_ratio=True))
+                np.testing.assert_array_equal(run(kept, {x: IMAGE}), expected)
+
     def test_refused(self):
         for size in ([4], [0, 2], [-1, 2]):
             with pytest.raises(ValueError):

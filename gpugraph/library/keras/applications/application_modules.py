@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from gpugraph.base.named_function import named, with_signature
-from gpugraph.library.keras.applications.applications_package import call_package
+from gpugraph.library.keras.applications.applications_package import KERAS_MODULES, call_package
 
 _NETWORKS = """
 densenet: DenseNet121 DenseNet169 DenseNet201
@@ -71,6 +71,7 @@ input_shape: of one image; None for that of the paper, or for any size without t
 input_tensor: the input of the network, instead of a new `tf.keras.Input`.
 
 Further parameters scale the numbers of channels (`alpha`, `depth_multiplier`) or apply dropout.
+`backend`, `layers`, `models` and `utils` replace the modules of Keras of which it is built.
 ValueError for arguments that do not fit together; ImportError without keras-applications.
 """
 _FUNCTION_DOCS = {
@@ -97,21 +98,23 @@ def _function(module: str, name: str, parameters: str, doc: str) -> Any:
 
     The function has the given name, parameters and docstring.
     """
-    signature = Signature(
-        [
-            Parameter(
-                parameter,
-                Parameter.POSITIONAL_OR_KEYWORD,
-                default=_DEFAULTS.get(parameter, Parameter.empty),
-            )
-            for parameter in parameters.split()
-        ]
-    )
+    known = [
+        Parameter(
+            parameter,
+            Parameter.POSITIONAL_OR_KEYWORD,
+            default=_DEFAULTS.get(parameter, Parameter.empty),
+        )
+        for parameter in parameters.split()
+    ]
+    signature = Signature([*known, Parameter("modules", Parameter.VAR_KEYWORD)])
 
     @with_signature(signature)
     @named(name, doc)
     def call(**arguments: Any) -> Any:
-        return call_package(_FROM.get(module, module), name, arguments)
+        modules = arguments.pop("modules")
+        for unknown in sorted(modules.keys() - set(KERAS_MODULES))[:1]:
+            raise TypeError(f"{name}() got an unexpected keyword argument {unknown!r}")
+        return call_package(_FROM.get(module, module), name, arguments | modules)
 
     return call
 

@@ -39,6 +39,15 @@ class _Utils:
         )
 
 
+KERAS_MODULES: dict[str, Any] = {
+    "backend": backend,
+    "layers": layers,
+    "models": models,
+    "utils": _Utils,
+}
+"""The modules of which the package builds its networks, by the name of its argument."""
+
+
 def applications_package() -> Any:
     """Import and return the package keras-applications.
 
@@ -56,7 +65,7 @@ def applications_package() -> Any:
 
 def call_package(module: str, name: str, arguments: dict[str, Any]) -> Any:
     """Call the function `name` of the package's module `module`. Pass it the Keras modules that it
-    needs.
+    needs, unless the arguments contain others.
     """
     function = getattr(getattr(applications_package(), module), name)
-    return function(**arguments, backend=backend, layers=layers, models=models, utils=_Utils)
+    return function(**(KERAS_MODULES | arguments))

@@ -230,3 +230,15 @@ def test_without_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "keras_applications", None)
     with pytest.raises(ImportError, match=r"pip install 'gpugraph\[applications\]'"):
         applications.VGG16(weights=None)
+
+
+def test_layers_may_come_from_another_module():
+    built = []
+
+    class Layers:
+        def __getattr__(self, name):
+            built.append(name)
+            return getattr(tf.keras.layers, name)
+
+    small_network(layers=Layers())
+    assert built.count("DepthwiseConv2D") == 13
