@@ -1,8 +1,8 @@
 """Inputs of each op at the size of real work, for `every_op.py`.
 
 A case is data that both sides read (`ci/against_tensorflow/op_cases.py`). Ops whose work depends on
-several sizes have chosen cases (`every_op_chosen.py`), the others a sample of tests/ops that is repeated along axes on
-which the op agrees with larger inputs.
+several sizes have chosen cases (`every_op_chosen.py`), the others a sample of tests/ops that is
+repeated along axes on which the op agrees with larger inputs.
 """
 
 from __future__ import annotations

@@ -187,8 +187,8 @@ def _native_beams() -> RowSource:
 
     def sizes(signature: Signature, logits: Any, times: Any) -> list[tuple[int, ...]]:
         room, paths = int(np.clip(times, 0, len(logits)).sum()), signature.attrs["top_paths"]
-        of_paths = [[sizes] * paths for sizes in ((room, 2), (room,), (2,))]
-        return [*sum(of_paths, []), (logits.shape[1], paths)]
+        of_path = (room, 2), (room,), (2,)
+        return [*(part for part in of_path for _ in range(paths)), (logits.shape[1], paths)]
 
     return RowSource(
         "host_ctc_beam.h", "gg_ctc_beam", parameters, sizes=sizes, separate=True, is_exact=False
