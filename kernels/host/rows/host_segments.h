@@ -112,40 +112,63 @@ typedef gg_real GG_NAME(gg_segment_vector)
     __attribute__((vector_size(GG_VECTOR), aligned(4), may_alias));
 #define GG_SEGMENT_LANES ((int64_t)(GG_VECTOR / sizeof(gg_real)))
 
-/* The sums of `rows` rows that follow each other, at some columns: they stay in registers. Row i
-   goes to sum i modulo `ways`, so that an addition need not wait for the one before. */
-GG_ALWAYS void GG_NAME(gg_add_columns)(const int vectors, const int ways, const gg_real *from,
-                                       int64_t rows, int64_t width, gg_real *to) {
-    GG_NAME(gg_segment_vector) sums[4][4];
+GG_ALWAYS GG_NAME(gg_segment_vector) GG_NAME(gg_of_two_vectors)(const int rule,
+                                                                GG_NAME(gg_segment_vector) a,
+                                                                GG_NAME(gg_segment_vector) b) {
+    if (rule == GG_ADD) return a + b;
+    if (rule == GG_MUL) return a * b;
+    typedef __typeof__(a < b) mask;
+    const mask first = (rule == GG_MIN ? a < b : a > b) | (a != a);
+    return (GG_NAME(gg_segment_vector))((first & (mask)a) | (~first & (mask)b));
+}
+
+/* `rows` rows that follow each other, at some columns: their values stay in registers. Row i goes
+   to value i modulo `ways`, so that an operation need not wait for the one before. */
+GG_ALWAYS void GG_NAME(gg_fold_columns)(const int rule, const int vectors, const int ways,
+                                        const gg_real *from, int64_t rows, int64_t width,
+                                        gg_real *to) {
+    GG_NAME(gg_segment_vector) all[4][4];
     GG_UNROLL for (int way = 0; way < ways; way++)
         GG_UNROLL for (int v = 0; v < vectors; v++)
-            sums[way][v] = -(GG_NAME(gg_segment_vector)){0};
-    int64_t row = 0;
+            all[way][v] = way && rule == GG_ADD
+                              ? -(GG_NAME(gg_segment_vector)){0}
+                              : *(const GG_NAME(gg_segment_vector) *)(from + v * GG_SEGMENT_LANES);
+    from += width;
+    int64_t row = 1;
     for (; row + ways <= rows; row += ways)
         GG_UNROLL for (int way = 0; way < ways; way++, from += width)
             GG_UNROLL for (int v = 0; v < vectors; v++)
-                sums[way][v] += *(const GG_NAME(gg_segment_vector) *)(from + v * GG_SEGMENT_LANES);
+                all[way][v] = GG_NAME(gg_of_two_vectors)(
+                    rule, all[way][v],
+                    *(const GG_NAME(gg_segment_vector) *)(from + v * GG_SEGMENT_LANES));
     for (; row < rows; row++, from += width)
         GG_UNROLL for (int v = 0; v < vectors; v++)
-            sums[0][v] += *(const GG_NAME(gg_segment_vector) *)(from + v * GG_SEGMENT_LANES);
+            all[0][v] = GG_NAME(gg_of_two_vectors)(
+                rule, all[0][v],
+                *(const GG_NAME(gg_segment_vector) *)(from + v * GG_SEGMENT_LANES));
     GG_UNROLL for (int v = 0; v < vectors; v++) {
-        GG_UNROLL for (int way = 1; way < ways; way++) sums[0][v] += sums[way][v];
-        *(GG_NAME(gg_segment_vector) *)(to + v * GG_SEGMENT_LANES) = sums[0][v];
+        GG_UNROLL for (int way = 1; way < ways; way++)
+            all[0][v] = GG_NAME(gg_of_two_vectors)(rule, all[0][v], all[way][v]);
+        *(GG_NAME(gg_segment_vector) *)(to + v * GG_SEGMENT_LANES) = all[0][v];
     }
 }
 
-static void GG_NAME(gg_add_rows)(const gg_real *from, int64_t rows, int64_t width, gg_real *to) {
+/* Products keep their order, as NumPy's. */
+GG_ALWAYS void GG_NAME(gg_fold_wide_rows)(const int rule, const gg_real *from, int64_t rows,
+                                          int64_t width, gg_real *to) {
+    const int two = rule == GG_MUL ? 1 : 2, four = rule == GG_MUL ? 1 : 4;
     int64_t c = 0;
     for (; c + 4 * GG_SEGMENT_LANES <= width; c += 4 * GG_SEGMENT_LANES)
-        GG_NAME(gg_add_columns)(4, 1, from + c, rows, width, to + c);
+        GG_NAME(gg_fold_columns)(rule, 4, 1, from + c, rows, width, to + c);
     for (; c + 2 * GG_SEGMENT_LANES <= width; c += 2 * GG_SEGMENT_LANES)
-        GG_NAME(gg_add_columns)(2, 2, from + c, rows, width, to + c);
+        GG_NAME(gg_fold_columns)(rule, 2, two, from + c, rows, width, to + c);
     for (; c + GG_SEGMENT_LANES <= width; c += GG_SEGMENT_LANES)
-        GG_NAME(gg_add_columns)(1, 4, from + c, rows, width, to + c);
+        GG_NAME(gg_fold_columns)(rule, 1, four, from + c, rows, width, to + c);
     for (; c < width; c++) {
-        gg_real sum = from[c];
-        for (int64_t row = 1; row < rows; row++) sum += from[row * width + c];
-        to[c] = sum;
+        gg_real all = from[c];
+        for (int64_t row = 1; row < rows; row++)
+            all = GG_NAME(gg_of_two)(rule, all, from[row * width + c]);
+        to[c] = all;
     }
 }
 
@@ -157,21 +180,14 @@ GG_ALWAYS void GG_NAME(gg_segments_wide)(const int rule, const int64_t width, co
         gg_real *to = (gg_real *)s->source->at[2 + s->indexed] + segment * width;
         const int64_t start = row;
         if (rule != GG_MUL && !s->indexed && s->rows == s->count && width <= 8 &&
-            !(width & (width - 1))) { /* products keep their order, as NumPy's */
+            !(width & (width - 1))) { /* products keep their order */
             row = gg_run_end(s, row, segment);
             if (row > start)
                 GG_NAME(gg_fold_rows)(rule, data + start * width, row - start, width, to);
-        } else if (rule == GG_ADD && !s->indexed && s->rows == s->count) {
+        } else if (!s->indexed && s->rows == s->count) {
             row = gg_run_end(s, row, segment);
-            if (row > start) GG_NAME(gg_add_rows)(data + start * width, row - start, width, to);
-        } else if (width <= 2 && !s->indexed && s->rows == s->count) {
-            gg_real all[2] = {1, 1};
-            row = gg_run_end(s, row, segment);
-            if (row > start) memcpy(all, data + start * width, (size_t)width * sizeof *all);
-            for (int64_t i = start + 1; i < row; i++)
-                for (int64_t c = 0; c < width; c++)
-                    all[c] = GG_NAME(gg_of_two)(rule, all[c], data[i * width + c]);
-            memcpy(to, all, (size_t)width * sizeof *all);
+            if (row > start)
+                GG_NAME(gg_fold_wide_rows)(rule, data + start * width, row - start, width, to);
         } else for (; row < s->count && gg_index(s->ids, s->wide, row) == segment; row++) {
             int64_t place = row;
             if (s->indexed) place = gg_index(s->indices, s->wide_index, row);
