@@ -20,6 +20,7 @@ an integer.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from gpugraph.compile.analysis.variable_references import references
@@ -112,7 +113,8 @@ class _Walk:
                 for frame in self._frames.at(node).up():
                     self._in_loop[frame] = self._in_loop.get(frame, 0) | bit
                 self.bits_of[key] = self.bits_of.get(key, 0) | bit
-            if node.is_identity and node.name == f"{edge.src.name}/read":
+            shared = f"{edge.src.name}/read"  # and copies of it, by `serial_updates`
+            if node.is_identity and (node.name == shared or node.name.startswith(f"{shared}/_")):
                 reads.append((node, key))
 
 
@@ -129,21 +131,22 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
         if not write.attrs.get("validate_shape", True) and paths.leads(read, write):
             seen |= walk.written(write)
     users: dict[_UserPosition, list[Edge]] = {}
-    stack: list[tuple[Edge, Node | None, tuple[Edge, ...]]]
-    stack = [(edge, side, ()) for edge, side in paths.users(read, None)]
+    stack: list[tuple[Edge, Node | None, tuple[Edge, ...], int]]
+    stack = [(edge, side, (), seen) for edge, side in paths.users(read, None)]
     while stack:
-        edge, side, views = stack.pop()
+        edge, side, views, seen = stack.pop()
         if edge.dst.id not in walk.after:
             continue
         frame = paths.frame_of(edge)
         missed = walk.after[edge.dst.id] & bits & ~seen
         again = any(paths.repeats(frame, write) for write in walk.of(bits))
         if missed or again:
-            place = _UserPosition(frame, side, missed, _anchors(walk, edge, missed), views)
-            users.setdefault(place, []).append(edge)
-        elif _leads_to_view(edge):
-            passed = views if edge.dst.is_identity else (*views, edge)
-            stack += [(user, branch, passed) for user, branch in paths.users(edge.dst, side)]
+            anchors = _anchors(walk, (*views, edge), missed)
+            users.setdefault(_UserPosition(frame, side, missed, anchors, views), []).append(edge)
+        if _leads_to_view(edge):
+            of_view = paths.users(edge.dst, side)
+            passed = *views, edge
+            stack += [(user, branch, passed, seen | missed) for user, branch in of_view]
     lines = []
     for place, edges in users.items():
         later = [
@@ -170,7 +173,7 @@ class _UserPosition(NamedTuple):
       side: a node that is alive if and only if the branch of the users is taken, or None.
       missed: the bits of the writes that precede the users but not the shared read.
       anchors: the inputs of the users that depend on these writes.
-      views: the edges into the views between the read and the users, without Identities.
+      views: the edges into the views between the read and the users.
     """
 
     frame: Frame
@@ -180,15 +183,19 @@ class _UserPosition(NamedTuple):
     views: tuple[Edge, ...]
 
 
-def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
-    """Return the inputs of the user that depend on the writes `missed`. The new read waits for
-    these inputs instead of the writes, because the writes may be in branches that are not taken.
+def _anchors(walk: _Walk, path: Sequence[Edge], missed: int) -> frozenset[Node]:
+    """Return the inputs of the user and of the views before it that depend on the writes `missed`.
+    The new read waits for these inputs instead of the writes, because the writes may be in branches
+    that are not taken.
+
+    Args:
+      path: the edges into the views, and the edge into the user.
     """
-    user = edge.dst
     others = [
         other.src
-        for other in user._in
-        if other is not edge and (other.is_control or user.node_class is not NodeClass.MERGE)
+        for edge in path
+        for other in edge.dst._in
+        if other is not edge and (other.is_control or edge.dst.node_class is not NodeClass.MERGE)
     ]
     return frozenset(node for node in others if walk.reached(node) & missed)
 
@@ -216,7 +223,8 @@ def _read_again(
     names = ", ".join(f"'{edge.dst.name}'" for edge in edges)
     value = again
     for view in views:
-        value = paths.repeated_view(view, value, frame)
+        if not view.dst.is_identity:
+            value = paths.repeated_view(view, value, frame)
     for edge in list(edges):
         graph.update_edge(value, 0, edge.dst, edge.dst_input)
     return f"{again.name}: for {names}"
