@@ -138,6 +138,17 @@ python.ops.control_flow_ops:
 python.ops.control_flow_util: internals.control_flow_internals
 python.ops.control_flow_util_v2: internals.control_flow_internals
 python.ops.control_flow_v2_toggles: tf
+python.ops.list_ops: empty_tensor_list=internals.list_functions.empty_tensor_list
+    tensor_list_concat=internals.list_functions.tensor_list_concat
+    tensor_list_from_tensor=internals.list_functions.tensor_list_from_tensor
+    tensor_list_gather=internals.list_functions.tensor_list_gather
+    tensor_list_get_item=internals.list_functions.tensor_list_get_item
+    tensor_list_pop_back=internals.list_functions.tensor_list_pop_back
+    tensor_list_reserve=internals.list_functions.tensor_list_reserve
+    tensor_list_scatter=internals.list_functions.tensor_list_scatter
+    tensor_list_set_item=internals.list_functions.tensor_list_set_item
+    tensor_list_split=internals.list_functions.tensor_list_split
+    tensor_list_stack=internals.list_functions.tensor_list_stack
 python.ops.inplace_ops: alias_inplace_add=internals.array_internals.alias_inplace_add
     alias_inplace_sub=internals.array_internals.alias_inplace_sub
     alias_inplace_update=internals.array_internals.alias_inplace_update

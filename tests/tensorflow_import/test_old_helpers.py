@@ -34,6 +34,35 @@ def test_rows_are_changed_in_place_of_a_scalar_a_vector_or_all(rows):
                 np.testing.assert_array_equal(session.run(changed), result)
 
 
+def test_lists_of_tensors_take_shapes_with_unknown_sizes():
+    lists = importlib.import_module("tensorflow.python.ops.list_ops")
+    pairs = lists.empty_tensor_list([2], tf.float32)
+    for pair in ([1.0, 2.0], [3.0, 4.0]):
+        pairs = lists.tensor_list_push_back(pairs, tf.constant(pair))
+    rows = lists.tensor_list_reserve(tf.TensorShape([None]), 3, tf.int32)
+    rows = lists.tensor_list_set_item(rows, 4, [7], resize_if_index_out_of_bounds=True)
+    parts = lists.tensor_list_split([1, 2, 3, 4], [None], tf.constant([2, 2], tf.int64))
+    scattered = lists.tensor_list_scatter([[1], [2]], [1, 0], [1])
+    fetches = {
+        "stack": lists.tensor_list_stack(pairs, tf.float32),
+        "popped": lists.tensor_list_pop_back(pairs, tf.float32)[1],
+        "length": lists.tensor_list_length(rows),
+        "gathered": lists.tensor_list_gather(parts, [1], tf.int32),
+        "joined": lists.tensor_list_concat(parts, tf.int32, [None]),
+        "scattered": lists.tensor_list_stack(scattered, tf.int32),
+    }
+    with tf.Session() as session:
+        found = {key: np.asarray(value).tolist() for key, value in session.run(fetches).items()}
+    assert found == {
+        "stack": [[1, 2], [3, 4]],
+        "popped": [3, 4],
+        "length": 5,
+        "gathered": [[3, 4]],
+        "joined": [1, 2, 3, 4],
+        "scattered": [[2], [1]],
+    }
+
+
 def test_a_record_reader_reads_records_that_are_appended_later(tmp_path):
     pywrap_tensorflow = importlib.import_module("tensorflow.python.pywrap_tensorflow")
     path = tmp_path / "records"

@@ -113,8 +113,8 @@ class _Walk:
                 for frame in self._frames.at(node).up():
                     self._in_loop[frame] = self._in_loop.get(frame, 0) | bit
                 self.bits_of[key] = self.bits_of.get(key, 0) | bit
-            shared = f"{edge.src.name}/read"  # and copies of it, by `serial_updates`
-            if node.is_identity and (node.name == shared or node.name.startswith(f"{shared}/_")):
+            is_copy = "/read/_" in node.name  # of a shared read, by `serial_updates`
+            if node.is_identity and (is_copy or node.name == f"{edge.src.name}/read"):
                 reads.append((node, key))
 
 
@@ -131,22 +131,27 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
         if not write.attrs.get("validate_shape", True) and paths.leads(read, write):
             seen |= walk.written(write)
     users: dict[_UserPosition, list[Edge]] = {}
-    stack: list[tuple[Edge, Node | None, tuple[Edge, ...], int]]
-    stack = [(edge, side, (), seen) for edge, side in paths.users(read, None)]
+    stack: list[tuple[Edge, Node | None, _ViewPath]]
+    stack = [(edge, side, _ViewPath()) for edge, side in paths.users(read, None)]
     while stack:
-        edge, side, views, seen = stack.pop()
+        edge, side, path = stack.pop()
         if edge.dst.id not in walk.after:
             continue
         frame = paths.frame_of(edge)
         missed = walk.after[edge.dst.id] & bits & ~seen
-        again = any(paths.repeats(frame, write) for write in walk.of(bits))
-        if missed or again:
-            anchors = _anchors(walk, (*views, edge), missed)
-            users.setdefault(_UserPosition(frame, side, missed, anchors, views), []).append(edge)
+        again = frame is not path.frame and any(
+            paths.repeats(frame, write) for write in walk.of(bits)
+        )
+        is_behind = bool(missed & ~path.seen) or again
+        if is_behind:
+            steps = [step for step in (*path.views, edge) if paths.frame_of(step) is frame]
+            anchors = _anchors(walk, steps, missed)
+            place = _UserPosition(frame, side, missed, anchors, path.views)
+            users.setdefault(place, []).append(edge)
         if _leads_to_view(edge):
-            of_view = paths.users(edge.dst, side)
-            passed = *views, edge
-            stack += [(user, branch, passed, seen | missed) for user, branch in of_view]
+            state = (missed, frame) if is_behind else (path.seen, path.frame)
+            path = _ViewPath((*path.views, edge), *state)
+            stack += [(user, branch, path) for user, branch in paths.users(edge.dst, side)]
     lines = []
     for place, edges in users.items():
         later = [
@@ -163,6 +168,20 @@ def _leads_to_view(edge: Edge) -> bool:
         return False
     decl = DECLARATIONS.get(node.type)
     return decl is not None and not decl.op_def.is_stateful and 0 in decl.memory.view
+
+
+class _ViewPath(NamedTuple):
+    """The views between a read and a user.
+
+    Args:
+      views: the edges into the views.
+      seen: the bits of the writes that the last repeated read on the path follows.
+      frame: the loop of that read, or None.
+    """
+
+    views: tuple[Edge, ...] = ()
+    seen: int = 0
+    frame: Frame | None = None
 
 
 class _UserPosition(NamedTuple):

@@ -99,6 +99,34 @@ def test_each_iteration_sees_the_variable_through_a_view(view):
     assert run(tf.reshape(last, [2])).tolist() == [8.0, 10.0]
 
 
+def test_a_view_in_a_branch_of_a_loop_follows_the_update_before_it():
+    v = tf.Variable([2.0, 4.0])
+
+    def changed():
+        seen = after(v.assign_add([1.0, 1.0]), lambda: tf.expand_dims(v, 0))
+        return after(after(seen, lambda: v.assign(tf.squeeze(seen, 0))), lambda: v * 1.0)
+
+    def body(i, total):
+        taken = tf.placeholder_with_default(True, ())
+        return i + 1, total * 0.5 + tf.cond(taken, changed, lambda: v * 2.0)
+
+    total = tf.while_loop(lambda i, _: i < 3, body, [0, tf.zeros([2])], parallel_iterations=1)[1]
+    found = run([total, after(total, lambda: v + 0.0)])
+    assert [each.tolist() for each in found] == [[7.75, 11.25], [5.0, 7.0]]
+
+
+def test_an_update_by_its_own_value_after_a_loop_that_writes():
+    v = tf.Variable([2.0, 4.0])
+    first = v.assign(v * 1.0)
+
+    def body(i):
+        return after(tf.scatter_add(v, [1], [1.0]), lambda: i + 1)
+
+    last = after(first, lambda: tf.while_loop(lambda i: i < 3, body, [0]))
+    again = after(last, lambda: v.assign(v))
+    assert run(after(again, lambda: v + 0.0)).tolist() == [2.0, 7.0]
+
+
 def test_an_assignment_of_another_size_leaves_the_read_before_it():
     v = tf.Variable([1.0, 2.0], validate_shape=False)
     old = v.value()
