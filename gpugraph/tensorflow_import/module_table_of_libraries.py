@@ -1,7 +1,8 @@
 """Additional rows of `module_table`: internal modules of TensorFlow 1 that libraries import.
 
 If a path also has a row in `module_table`, the row here adds names to it. `internals.x` means
-`gpugraph.tensorflow_import.internals.x`, and `repeated.x` means
+`gpugraph.tensorflow_import.internals.x`, `private.x` means
+`gpugraph.tensorflow_import.private_functions.x`, and `repeated.x` means
 `gpugraph.library.train.repeated_evaluation.x`. The rows of `ESTIMATOR` name modules of the library
 `tensorflow-estimator`. They are used only if it is installed.
 """
@@ -138,17 +139,17 @@ python.ops.control_flow_ops:
 python.ops.control_flow_util: internals.control_flow_internals
 python.ops.control_flow_util_v2: internals.control_flow_internals
 python.ops.control_flow_v2_toggles: tf
-python.ops.list_ops: empty_tensor_list=internals.list_functions.empty_tensor_list
-    tensor_list_concat=internals.list_functions.tensor_list_concat
-    tensor_list_from_tensor=internals.list_functions.tensor_list_from_tensor
-    tensor_list_gather=internals.list_functions.tensor_list_gather
-    tensor_list_get_item=internals.list_functions.tensor_list_get_item
-    tensor_list_pop_back=internals.list_functions.tensor_list_pop_back
-    tensor_list_reserve=internals.list_functions.tensor_list_reserve
-    tensor_list_scatter=internals.list_functions.tensor_list_scatter
-    tensor_list_set_item=internals.list_functions.tensor_list_set_item
-    tensor_list_split=internals.list_functions.tensor_list_split
-    tensor_list_stack=internals.list_functions.tensor_list_stack
+python.ops.list_ops: empty_tensor_list=private.list_functions.empty_tensor_list
+    tensor_list_concat=private.list_functions.tensor_list_concat
+    tensor_list_from_tensor=private.list_functions.tensor_list_from_tensor
+    tensor_list_gather=private.list_functions.tensor_list_gather
+    tensor_list_get_item=private.list_functions.tensor_list_get_item
+    tensor_list_pop_back=private.list_functions.tensor_list_pop_back
+    tensor_list_reserve=private.list_functions.tensor_list_reserve
+    tensor_list_scatter=private.list_functions.tensor_list_scatter
+    tensor_list_set_item=private.list_functions.tensor_list_set_item
+    tensor_list_split=private.list_functions.tensor_list_split
+    tensor_list_stack=private.list_functions.tensor_list_stack
 python.ops.inplace_ops: alias_inplace_add=internals.array_internals.alias_inplace_add
     alias_inplace_sub=internals.array_internals.alias_inplace_sub
     alias_inplace_update=internals.array_internals.alias_inplace_update

@@ -40,7 +40,7 @@ class ResourceVariable(Variable):
         self._shape = shape
         name = scope[:-1]
         if not self._validate_shape and shape.rank is not None:  # assignments may change the sizes
-            shape = TensorShape.of([None] * shape.rank)
+            shape = TensorShape.of((None,) * shape.rank)
         return raw_ops.VarHandleOp(dtype=self._dtype, shape=shape, shared_name=name, name=scope)
 
     def _init_from_proto(self, message: Any, import_scope: str | None) -> None:

@@ -127,7 +127,7 @@ def _numbers_of_values(values: Any, most: int) -> tuple[Any, int, Any]:
         span = int(values.max()) - low + 1
         if span <= most:
             numbers = values.astype(np.int64) - low
-            return numbers, span, lambda found: (found + low).astype(values.dtype)
+            return numbers, span, lambda codes: (codes + low).astype(values.dtype)
     if values.dtype.kind == "O":
         different = np.array(sorted(set(values.tolist())), object)
         order = {value: number for number, value in enumerate(different.tolist())}
@@ -230,8 +230,8 @@ def _combine_sets(
     repeats[1:] = both[:-1] & ~in_first[1:]
     both &= in_first
     kept = _COMBINED[operation](in_first, both | ~in_first) & ~repeats
-    found = twice[kept] >> 1
-    owners, values = found // span, value_of(found % span)
+    results = twice[kept] >> 1
+    owners, values = results // span, value_of(results % span)
     starts = np.flatnonzero(np.diff(owners, prepend=-1))
     counts = np.diff(starts, append=len(owners))
     columns = np.arange(len(owners)) - np.repeat(starts, counts)
@@ -241,7 +241,7 @@ def _combine_sets(
         else (np.stack(np.unravel_index(owners, sizes), 1) if sizes else np.zeros((len(owners), 0)))
     )
     indices = np.concatenate([rows, columns[:, None]], 1).astype(np.int64)
-    elements = np.empty(len(found), dtype)
+    elements = np.empty(len(results), dtype)
     elements[:] = values
     return [indices, elements, np.array([*sizes, counts.max(initial=0)], np.int64)]
 
