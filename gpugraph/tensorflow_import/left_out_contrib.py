@@ -24,7 +24,6 @@ _PROBABILITY = (
 _COMPILED = "graphs are compiled when a Session runs them"
 _TOOLS = "it is a part of TensorFlow's own build, and has no functions for programs"
 _STORES = "only files of the operating system are read: mount the files to read"
-_REVERSIBLE = "there are no reversible blocks: use tf.recompute_grad, which saves memory too"
 _NOT_LITE = "models are run by a Session, not by TensorFlow Lite"
 _QUEUES = "use tf.data, or tf.train.batch, tf.train.shuffle_batch and other queues"
 
@@ -83,7 +82,6 @@ input_pipeline: {_QUEUES}
 kernel_methods: write the features by tf.random.normal and tf.cos
 kfac: it is in the library kfac: install it by `pip install --no-deps kfac==0.2.4`
 labeled_tensor: dimensions of tensors have no names: use tf.transpose and tf.gather
-layers.RevBlock layers.rev_block: {_REVERSIBLE}
 layers.bucketized_column layers.check_feature_columns layers.create_feature_spec_for_parsing
     layers.crossed_column layers.embedding_column layers.infer_real_valued_columns
     layers.input_from_feature_columns layers.joint_weighted_sum_from_feature_columns

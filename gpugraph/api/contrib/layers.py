@@ -21,7 +21,7 @@ from gpugraph.library.contrib.layers import (
     max_pool3d as max_pool3d, maxout as maxout, one_hot_encoding as one_hot_encoding,
     OPTIMIZER_CLS_NAMES as OPTIMIZER_CLS_NAMES, OPTIMIZER_SUMMARIES as OPTIMIZER_SUMMARIES,
     optimize_loss as optimize_loss, poincare_normalize as poincare_normalize, pool as pool,
-    recompute_grad as recompute_grad,
+    recompute_grad as recompute_grad, rev_block as rev_block, RevBlock as RevBlock,
     relu as relu, relu6 as relu6, repeat as repeat,
     safe_embedding_lookup_sparse as safe_embedding_lookup_sparse, scale_gradient as scale_gradient,
     separable_conv2d as separable_conv2d, separable_convolution2d as separable_convolution2d,

@@ -49,6 +49,7 @@ original function.
 """
 
 _DEFAULTS = {
+    "h5py": "own.of_data_files.restore_h5py",
     "pandas": "own.of_pandas.restore",
     **dict.fromkeys(SCIKIT_LEARN, "own.of_scikit_learn.restore"),
 }

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from typing import Any, NoReturn
 
 from gpugraph.tensorflow_import.modules_by_name import module_named
 
 DATASET_VALUE = property(lambda dataset: dataset[()])
 """`h5py.Dataset.value`: the array of the whole data set."""
+
+
+def restore_h5py(h5py: Any) -> None:
+    """Restore the mode of h5py before version 3 for files without a mode: read and write, or only
+    read where the file can't be written.
+    """
+    opened = h5py.File.__init__
+
+    @functools.wraps(opened)
+    def init(self: Any, name: Any, mode: Any = None, *args: Any, **kwargs: Any) -> None:
+        if mode is None:
+            is_path = isinstance(name, (str, bytes, os.PathLike))
+            is_fixed = is_path and os.path.exists(name) and not os.access(name, os.W_OK)
+            mode = "r" if is_fixed else "a"
+        opened(self, name, mode, *args, **kwargs)
+
+    h5py.File.__init__ = init
 
 
 def append(frame: Any, other: Any, ignore_index: bool = False, **options: Any) -> Any:

@@ -140,6 +140,7 @@ python.saved_model.builder_impl: SavedModelBuilder=tf.saved_model.Builder
 python.saved_model.main_op_impl: main_op=tf.saved_model.main_op.main_op
     main_op_with_restore=tf.saved_model.main_op_with_restore
 python.saved_model.simple_save: simple_save=tf.saved_model.simple_save
+python.ops.critical_section_ops: CriticalSection=tf.CriticalSection
 python.training.experimental.loss_scale: DynamicLossScale=tf.train.experimental.DynamicLossScale
     FixedLossScale=tf.train.experimental.FixedLossScale LossScale=tf.train.experimental.LossScale
 python.training.experimental.loss_scale_optimizer:
@@ -233,6 +234,7 @@ contrib.framework.python.ops.gen_variable_ops:
     zero_initializer=tf.contrib.framework.zero_initializer
 contrib.framework.python.ops.script_ops: py_func=tf.contrib.framework.py_func
 contrib.layers.python.layers.rev_block_lib: recompute_grad=tf.contrib.layers.recompute_grad
+    RevBlock=tf.contrib.layers.RevBlock rev_block=tf.contrib.layers.rev_block
 contrib.metrics.python.metrics.classification: accuracy=tf.contrib.metrics.accuracy
     f1_score=tf.contrib.metrics.f1_score
 contrib.metrics.python.ops.confusion_matrix_ops:

@@ -54,6 +54,10 @@ from gpugraph.library.contrib.layers.regularizers import (
     l2_regularizer as l2_regularizer,
     sum_regularizer as sum_regularizer,
 )
+from gpugraph.library.contrib.layers.reversible_blocks import (
+    RevBlock as RevBlock,
+    rev_block as rev_block,
+)
 from gpugraph.library.contrib.layers.slim_batch_norm import batch_norm as batch_norm
 from gpugraph.library.contrib.layers.slim_convolutions import (
     conv1d as conv1d,
