@@ -1,7 +1,6 @@
 """Functions that rotate, flip, crop, pad and resize images, composed of other ops.
 
-The argument `image` is one image [height, width, channels], or several images [batch, height,
-width, channels].
+The argument `image` is one image [height, width, channels], or several [batch, height, ...].
 """
 
 from __future__ import annotations
@@ -18,12 +17,7 @@ from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope, size_at
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.image.resize_ops import (
-    resize_area,
-    resize_bicubic,
-    resize_bilinear,
-    resize_nearest_neighbor,
-)
+from gpugraph.ops.image import resize_ops
 from gpugraph.ops.random.random_ops import random_uniform
 
 
@@ -251,8 +245,7 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
         source, height = as_images(image)
         if central_fraction == 1.0:
             return source
-        begin: list[Any] = []
-        sizes: list[Any] = []
+        begin, sizes = list[Any](), list[Any]()
         for size in _sizes(source, height):
             if _known(size):
                 start: Any = int((size - size * central_fraction) / 2)
@@ -298,10 +291,10 @@ class ResizeMethod:
 
 
 _METHODS = {
-    ResizeMethod.BILINEAR: resize_bilinear,
-    ResizeMethod.NEAREST_NEIGHBOR: resize_nearest_neighbor,
-    ResizeMethod.BICUBIC: resize_bicubic,
-    ResizeMethod.AREA: resize_area,
+    ResizeMethod.BILINEAR: resize_ops.resize_bilinear,
+    ResizeMethod.NEAREST_NEIGHBOR: resize_ops.resize_nearest_neighbor,
+    ResizeMethod.BICUBIC: resize_ops.resize_bicubic,
+    ResizeMethod.AREA: resize_ops.resize_area,
 }
 
 
@@ -349,15 +342,13 @@ def resize_images(
 def _fitting(old: tuple[Any, Any], size: Any) -> Any:
     """Return the largest [height, width] within `size` that has the aspect ratio of `old`."""
     before = np.array(old, np.float32)
-    scale = (np.asarray(size, np.float32) / before).min()
-    return np.rint(scale * before).astype(np.int32)
+    return np.rint((np.float32(size) / before).min() * before).astype(np.int32)
 
 
 def _fitting_in_a_run(old: tuple[Any, Any], size: Tensor) -> Any:
     """Return the same as `_fitting`, as a tensor for sizes that are unknown before the run."""
     before = raw_ops.Cast(raw_ops.Pack(old), DstT=dtypes.float32)
-    scales = raw_ops.Cast(size, DstT=dtypes.float32) / before
-    scale = raw_ops.Min(scales, np.array(0, np.int32))
+    scale = raw_ops.Min(raw_ops.Cast(size, DstT=dtypes.float32) / before, np.array(0, np.int32))
     return raw_ops.Cast(raw_ops.Round(scale * before), DstT=dtypes.int32)
 
 
