@@ -20,8 +20,6 @@ LEFT_OUT = {
     "config.experimental_connect_to_host": "give a Session its target",
     "config.experimental_run_functions_eagerly": "a tf.function is traced",
     "contrib.framework.fuse_op": "graphs are fused when a Session compiles them",
-    "contrib.layers.RevBlock": "use tf.recompute_grad",
-    "contrib.layers.rev_block": "use tf.recompute_grad",
     "contrib.rnn.CompiledWrapper": "use the cell itself",
     "load_file_system_library": "mount the files to read",
     "load_library": "declare ops by tf.register_op",

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpugraph.base.nest import flatten, map_structure
 from gpugraph.building.control_flow.map_fold_scan import map_fn
-from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.graph.client.default_graph_functions import get_default_graph, name_scope
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.framework.identity_and_shape import shape
@@ -43,12 +43,20 @@ def vectorized_map(fn: Callable[[Any], Any], elems: Any) -> Any:
         tensors = map_structure(_with_dense_gradient, elems)
         if any(tensor.shape.rank == 0 for tensor in flatten(tensors)):
             raise ValueError("elems must be 1+ dimensional Tensors, not scalars")
+        graph = get_default_graph()
+        count = graph.version
         first = fn(map_structure(lambda tensor: tensor[0], tensors))
         dtypes = map_structure(lambda result: convert_to_tensor(result).dtype, first)
+        added = graph.get_operations()[count:]
 
-        def of_element(place: Tensor) -> Any:
-            # a gather, since `fn` may take gradients with respect to tensors outside of the loop
-            elements = map_structure(lambda tensor: gather(tensor, place), tensors)
+        def of_element(elements: Any) -> Any:
             return map_structure(convert_to_tensor, fn(elements))
 
-        return map_fn(of_element, count_up(shape(flatten(tensors)[0])[0]), dtypes)
+        def at(place: Tensor) -> Any:
+            return of_element(map_structure(lambda tensor: gather(tensor, place), tensors))
+
+        if any(op.type == "StridedSliceGrad" for op in added):
+            # `fn` takes gradients with respect to what its element comes from: they lead out of the
+            # loop through a gather, but not through a TensorArray
+            return map_fn(at, count_up(shape(flatten(tensors)[0])[0]), dtypes)
+        return map_fn(of_element, tensors, dtypes)

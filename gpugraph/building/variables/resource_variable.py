@@ -80,7 +80,9 @@ class ResourceVariable(Variable):
 
     def _read_here(self) -> Tensor:
         """Return a new read op, which runs after the current control dependencies."""
-        return raw_ops.ReadVariableOp(self._variable, dtype=self._dtype)
+        value: Tensor = raw_ops.ReadVariableOp(self._variable, dtype=self._dtype)
+        value.set_shape(self._shape)
+        return value
 
     @contextmanager
     def _beside(self) -> Iterator[None]:

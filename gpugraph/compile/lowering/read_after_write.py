@@ -167,7 +167,9 @@ def _leads_to_view(edge: Edge) -> bool:
     if node.node_class not in (NodeClass.IDENTITY, NodeClass.OTHER):
         return False
     decl = DECLARATIONS.get(node.type)
-    return decl is not None and not decl.op_def.is_stateful and 0 in decl.memory.view
+    if decl is None or decl.op_def.is_stateful:
+        return False
+    return decl.memory.view.get(0) == edge.dst_input
 
 
 class _ViewPath(NamedTuple):
@@ -242,6 +244,8 @@ def _read_again(
     names = ", ".join(f"'{edge.dst.name}'" for edge in edges)
     value = again
     for view in views:
+        if view.dst.control_inputs:  # what the view waits for happens too
+            graph.add_control_edge(view.dst, paths.waiting(view.dst, read, again, frame))
         if not view.dst.is_identity:
             value = paths.repeated_view(view, value, frame)
     for edge in list(edges):

@@ -80,6 +80,14 @@ class ReadPaths:
         """
         return self._entering(read.input_edge(0), self.frames.at(read), frame)
 
+    def waiting(self, view: Node, read: Node, again: Node, frame: Frame) -> Node:
+        """Return the node that must wait so that `again`, a copy of `read` in `frame`, runs after
+        `view`: the copy, or the RefEnter of the loop around it in the frame of the view.
+        """
+        held = self.frames.at(view)
+        inner = next((loop for loop in frame.up() if loop.parent is held), None)
+        return again if frame is held or inner is None else self.reference(read, inner)[0]
+
     def repeated_view(self, view: Edge, value: Node, frame: Frame) -> Node:
         """Add a copy of the view at the end of an edge, of `value`, which is in `frame`."""
         graph, node = self.unit.graph, view.dst

@@ -9,20 +9,21 @@ from typing import Any
 
 from gpugraph.api import top_level as tf
 from gpugraph.base.dtypes import int32, int64
-from gpugraph.base.shapes import as_shape
+from gpugraph.base.shapes import TensorShape
 from gpugraph.building.control_flow.cond import cond
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def _sizes(shape: Any) -> Any:
     """Return a shape as an input of an op: -1 for what is unknown."""
-    if isinstance(shape, Tensor):
-        return shape
-    sizes = as_shape(shape).sizes
-    if sizes is None:
-        return -1
-    return tf.constant([-1 if size is None else size for size in sizes], int32, [len(sizes)])
+    if isinstance(shape, TensorShape):
+        shape = shape.sizes
+    if shape is None or isinstance(shape, Tensor):
+        return -1 if shape is None else shape
+    sizes = [-1 if size is None else size for size in shape]
+    return convert_to_tensor(sizes, int32) if sizes else tf.constant([], int32)
 
 
 def empty_tensor_list(

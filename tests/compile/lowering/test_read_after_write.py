@@ -99,6 +99,30 @@ def test_each_iteration_sees_the_variable_through_a_view(view):
     assert run(tf.reshape(last, [2])).tolist() == [8.0, 10.0]
 
 
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_what_a_view_waits_for_happens(view):
+    v, count = tf.Variable([1.0, 2.0]), tf.Variable(0)
+    seen = after(count.assign_add(1), lambda: view(v))
+
+    def body(i, _):
+        return after(v.assign_add([5.0, 5.0]), lambda: (i + 1, seen + 0.0))
+
+    last = tf.while_loop(lambda i, _: i < 2, body, [0, tf.zeros_like(seen)])[1]
+    later = after(v.assign_add([5.0, 5.0]), lambda: seen + 0.0)
+    for fetched, expected in ((later, [6.0, 7.0]), (last, [11.0, 12.0])):
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            assert session.run(fetched).reshape(-1).tolist() == expected
+            assert session.run(count) == 1
+
+
+def test_a_variable_that_is_a_shape_is_no_viewed_tensor():
+    v, x = tf.Variable([2, 3]), tf.placeholder_with_default(np.arange(6.0), [None])
+    shaped = tf.reshape(x, v)
+    later = after(after(shaped, lambda: v.assign([3, 2])), lambda: shaped * 1.0)
+    assert run(later).shape == (2, 3)
+
+
 def test_a_view_in_a_branch_of_a_loop_follows_the_update_before_it():
     v = tf.Variable([2.0, 4.0])
 

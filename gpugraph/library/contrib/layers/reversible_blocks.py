@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from gpugraph.building.variable_scope import variable_scope
+from gpugraph.graph.client.default_graph_functions import get_collection
+from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.library.layers.base_layer import Layer
 
 Function = Callable[..., Any]
@@ -71,7 +73,17 @@ class RevBlock(Layer):
             for number in order:
                 with variable_scope(f"revlayer_{number}"):
                     yield [self._part(part, number) for part in (0, 1)]
+            if not self._has_variables:
+                self._take_variables()
         self._has_variables = True
+
+    def _take_variables(self) -> None:
+        """Make the variables in the scope those of the layer."""
+        place = f"{self.scope_name}/"
+        trainable = get_collection(GraphKeys.TRAINABLE_VARIABLES, place)
+        self._trainable_weights += trainable
+        others = get_collection(GraphKeys.GLOBAL_VARIABLES, place)
+        self._non_trainable_weights += [each for each in others if each not in trainable]
 
     def _part(self, part: int, number: int) -> Function:
         function, side = self._functions[part][number], self._sides[part]

@@ -39,6 +39,24 @@ from gpugraph.library.keras.saving.network_files import NetworkFiles
 from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 
 
+class _LayerList(list[Any]):
+    """The present layers of a subclassed network, to which further ones can be appended."""
+
+    def __init__(self, network: Any) -> None:
+        super().__init__(network.sublayers())
+        self._appended: list[Any] = vars(network).setdefault("_appended_layers", [])
+
+    def append(self, layer: Any) -> None:
+        """Append a layer to the network too."""
+        super().append(layer)
+        self._appended.append(layer)
+
+    def extend(self, layers: Any) -> None:
+        """Append layers to the network too."""
+        for layer in layers:
+            self.append(layer)
+
+
 class Network(NetworkFiles, NetworkLosses, Layer):
     """A layer that consists of layers: `Network(inputs, outputs)`, or a subclass that defines
     `call`.
@@ -114,7 +132,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     # -- the layers of the network
 
-    _untracked = Layer._untracked | {"_layers", "_held_layers", "_network_graph"}
+    _untracked = Layer._untracked | {"_layers", "_appended_layers", "_network_graph"}
 
     @property
     def _layers(self) -> list[Any]:
@@ -122,9 +140,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         listed: list[Any] | None = vars(self).get("_layers")
         if listed is not None:
             return listed
-        held: list[Any] = vars(self).setdefault("_held_layers", [])
-        held += [layer for layer in super().sublayers() if layer not in held]
-        return held
+        return _LayerList(self)
 
     @_layers.setter
     def _layers(self, layers: list[Any]) -> None:

@@ -55,6 +55,7 @@ def test_it_is_a_layer_with_gradients():
     block = tf.contrib.layers.RevBlock([dense, dense], dense, num_layers=2, name="reversible")
     y1, y2 = block([inputs[0], inputs[1]])
     assert tf.global_variables()[0].name.startswith("reversible/revlayer_0/f/")
+    assert len(block.trainable_variables) == len(block.weights) == 8
     gradients = run(tf.gradients(y1 * y2, [inputs, *tf.trainable_variables()]))
     assert all(np.abs(gradient).max() > 0 for gradient in gradients)
 
