@@ -52,11 +52,11 @@ def vectorized_map(fn: Callable[[Any], Any], elems: Any) -> Any:
         def of_element(elements: Any) -> Any:
             return map_structure(convert_to_tensor, fn(elements))
 
-        def at(place: Tensor) -> Any:
+        def of_place(place: Tensor) -> Any:
             return of_element(map_structure(lambda tensor: gather(tensor, place), tensors))
 
         if any(op.type == "StridedSliceGrad" for op in added):
             # `fn` takes gradients with respect to what its element comes from: they lead out of the
             # loop through a gather, but not through a TensorArray
-            return map_fn(at, count_up(shape(flatten(tensors)[0])[0]), dtypes)
+            return map_fn(of_place, count_up(shape(flatten(tensors)[0])[0]), dtypes)
         return map_fn(of_element, tensors, dtypes)

@@ -83,7 +83,9 @@ class RevBlock(Layer):
         trainable = get_collection(GraphKeys.TRAINABLE_VARIABLES, place)
         self._trainable_weights += trainable
         others = get_collection(GraphKeys.GLOBAL_VARIABLES, place)
-        self._non_trainable_weights += [each for each in others if each not in trainable]
+        self._non_trainable_weights += [
+            variable for variable in others if variable not in trainable
+        ]
 
     def _part(self, part: int, number: int) -> Function:
         function, side = self._functions[part][number], self._sides[part]
