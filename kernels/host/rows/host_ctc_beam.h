@@ -263,6 +263,7 @@ int GG_NAME(gg_ctc_beam)(void *block) {
     const int64_t *n = source->parameters, paths = n[4];
     int64_t *counts = (int64_t *)source->scratch;
     gg_beam_work w = {source, counts, (int32_t *)(counts + n[1] * paths), 0};
+    if (n[2] < 1) return GG_FAILED; /* there is no blank */
     for (int64_t row = 0; row < n[1]; row++)
         if (((const int32_t *)source->at[1])[row] > n[0]) return GG_FAILED;
     source->parallel(GG_NAME(gg_beam_part), &w, n[1], source->threads);
