@@ -57,7 +57,12 @@ def parts_of(unit: Unit, node: Node) -> Parts | None:
     if not is_ours(node.type, unit.device_types[node.assigned_device], node.attrs):
         return None
     signature = node_signature(unit, node)
-    return None if signature is None or _has_open(signature) else _parts(decl.native, signature)
+    if signature is None or _has_open(signature):
+        return None
+    try:
+        return _parts(decl.native, signature)
+    except MemoryError:  # no stand-in is that large; the arena refuses the tensor itself
+        return None
 
 
 def _has_open(signature: NodeSignature) -> bool:
