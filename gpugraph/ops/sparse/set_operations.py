@@ -91,9 +91,9 @@ def _check_order(indices: Any, sizes: Any) -> None:
     wrong = outside | (later <= 0)
     if wrong.any():
         number = int(np.argmax(wrong))
-        repeated = "out of order" if later[number] else "repeated"
+        fault = "out of order" if later[number] else "repeated"
         bounds = f"out of bounds of {sizes.tolist()}"
-        _refuse_first(wrong, indices, bounds if outside[number] else repeated)
+        _refuse_first(wrong, indices, bounds if outside[number] else fault)
 
 
 def _refuse_first(wrong: Any, indices: Any, what: str) -> None:

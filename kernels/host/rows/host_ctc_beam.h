@@ -29,7 +29,7 @@ typedef struct {
 
 typedef struct {
     gg_beam_node *nodes;
-    gg_beam_entry *heap; /* the least likely entry is first */
+    gg_beam_entry *heap; /* a heap, with the least likely entry at its top */
     double *known;
     int32_t *listed, *child_of;
     int64_t count, room, held, width, entries;
