@@ -32,6 +32,13 @@ def is_bfloat16(dtype: np.dtype[Any]) -> bool:
     return BFLOAT16 is not None and dtype == BFLOAT16
 
 
+def kind_of(dtype: np.dtype[Any]) -> str:
+    """Return NumPy's letter for the kind of a dtype, and "f" for bfloat16, whose kind NumPy does
+    not know.
+    """
+    return "f" if is_bfloat16(dtype) else dtype.kind
+
+
 def absent() -> ModuleNotFoundError:
     """Return the error for code that needs bfloat16 arrays while `ml_dtypes` is not installed."""
     return not_installed("bfloat16", "ml_dtypes", "Arrays of bfloat16", "ml_dtypes")

@@ -51,6 +51,10 @@ class Builder(Protocol):
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
         """Add a reduction over `axes`, by default over all axes. The reduced axes keep size 1."""
 
+    def stored(self, value: int) -> int:
+        """Return a value as the users of its op see it: bfloat16 is rounded between ops."""
+        return value
+
     def expand(self, value: int, shape: Sequence[int]) -> int:
         """Add a value with additional axes of size 1. The result has the shape `shape`."""
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.base.bfloat16 import kind_of
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.native import Fused, Fusion, NotNativeError, Prepared, not_native, prepare
@@ -154,9 +155,9 @@ def decompositions() -> list[Native]:
 
 def differs(result: np.ndarray, wanted: np.ndarray, ulps: int) -> str:
     """Where they differ, or nothing."""
-    if wanted.dtype.kind != "f" or not ulps or not wanted.size:
+    if kind_of(wanted.dtype) != "f" or not ulps or not wanted.size:
         return "" if same_bits(result, wanted) else f"{result} instead of {wanted}"
-    size = np.spacing(np.abs(wanted).max())
+    size = np.spacing(np.abs(wanted).max()).astype(np.longdouble)
     good = np.abs(result.astype(np.longdouble) - wanted) <= ulps * size
     return "" if good.all() else f"{result[~good][:4]} instead of {wanted[~good][:4]}, by {size}"
 

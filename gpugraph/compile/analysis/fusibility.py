@@ -235,8 +235,7 @@ class FusibleOps:
         call = reference(entry.kernel)
         if call.dynamic or call.late:
             return None
-        is_gpu = device_type != "CPU"
-        space = _space_of(expressions, signature, node.type in _SHAPED, native, is_gpu)
+        space = _space_of(expressions, signature, node.type in _SHAPED, native)
         if space is None or may_vanish(prod(space.sizes)):
             return None
         if not prod(space.sizes) or not (native or is_large(space.sizes)):
@@ -267,14 +266,14 @@ def _refers(node: Node, edges: Sequence[Edge]) -> bool:
 
 
 def _space_of(
-    expressions: Expressions, node: NodeSignature, is_shaped: bool, native: bool, gpu: bool
+    expressions: Expressions, node: NodeSignature, is_shaped: bool, native: bool
 ) -> Space | None:
     """Return the iteration space of an op whose kernel consists of these expressions, or None if
     the op can't be fused.
     """
     if native:
         input_types = [node.input_types[index] for index in node.device_inputs()]
-        if not_native(*input_types, *node.output_types, gpu=gpu):
+        if not_native(*input_types, *node.output_types):
             return None
     if isinstance(expressions, Elementwise):
         if node.host_values:
@@ -287,7 +286,7 @@ def _space_of(
         return Space(sizes, (True,), True) if fits else None
     if isinstance(expressions, Reduction):
         return _space_of_reduction(node)
-    return _space_of_decomposition(expressions, node, gpu)
+    return _space_of_decomposition(expressions, node)
 
 
 def _broadcasts_to(shape: Shape, sizes: Shape) -> bool:
@@ -319,13 +318,11 @@ def _with_ones(sizes: Shape, axes: frozenset[int]) -> Shape:
     return tuple(1 if axis in axes else size for axis, size in enumerate(sizes))
 
 
-def _space_of_decomposition(
-    decomposition: Decomposition, node: NodeSignature, gpu: bool
-) -> Space | None:
+def _space_of_decomposition(decomposition: Decomposition, node: NodeSignature) -> Space | None:
     """Return the iteration space of an op that has a decomposition, or None if the decomposition
     does not suit a fused kernel. The op's kernel is built on trial to find this space.
     """
-    trial = Fusion(gpu)
+    trial = Fusion()
     inputs = [
         trial.input(node.input_types[index].base_dtype, node.input_shapes[index])
         for index in node.device_inputs()

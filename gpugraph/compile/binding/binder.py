@@ -32,7 +32,7 @@ from gpugraph.compile.steps.dynamic_steps import CallingStep, DynamicStep
 from gpugraph.compile.steps.gpu_node_steps import bind_on_device
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
 from gpugraph.compile.steps.measured_steps import SizedStep, dynamic_step
-from gpugraph.compile.steps.native_node_code import Candidate, native_of
+from gpugraph.compile.steps.native_node_code import Candidate, native_form
 from gpugraph.compile.steps.run_time_native import plain_reason
 from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.steps.swap_copies import swap_copies
@@ -306,7 +306,7 @@ class Binder(StepList):
         native form on its device, or if its sizes are known only in the run.
         """
         node, slots = bound.node, bound.array_slots
-        native = native_of(node)
+        native = native_form(node)
         is_on_cpu = self.unit.device_types[node.assigned_device] == "CPU"
         if native is None or bound.is_late or not is_on_cpu or reference(bound.kernel).dynamic:
             return None

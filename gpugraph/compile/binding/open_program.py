@@ -55,7 +55,7 @@ from gpugraph.compile.control_flow.native_while_loops import NativeLoop
 from gpugraph.compile.steps.compiled_stretch import CompiledStretch, MemberStep
 from gpugraph.compile.steps.dynamic_steps import DynamicStep
 from gpugraph.compile.steps.guarded_regions import AnyFlag
-from gpugraph.compile.steps.native_node_code import native_of
+from gpugraph.compile.steps.native_node_code import native_form
 from gpugraph.compile.steps.stretch import Stretch
 from gpugraph.compile.steps.tensor_moves import Move, Releasing, WriteIndex, do_nothing
 from gpugraph.compile.unit.compile_unit import TensorId
@@ -456,7 +456,7 @@ class OpenProgram(LoopProgram):
             if member.generated_kernel is not None:
                 return None
             return Opened(step, call, (), (), bind)
-        copies = isinstance(native_of(node), ViewCopies)
+        copies = isinstance(native_form(node), ViewCopies)
         met = without_zero_tests(conditions) if copies else list(conditions)
         return Opened(step, call, words, met, bind)
 

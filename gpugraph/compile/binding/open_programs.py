@@ -10,7 +10,7 @@ from typing import Any
 
 from gpugraph.base.sizes import literals_refused
 from gpugraph.compile.analysis.fusibility import node_signature
-from gpugraph.compile.steps.native_node_code import native_of, program_of
+from gpugraph.compile.steps.native_node_code import native_form, program_of
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.devices.native import Fused, NotNativeError
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
@@ -42,7 +42,7 @@ def open_programs(unit: Unit) -> dict[int, Fused]:
 
 
 def _program(unit: Unit, node: Node) -> Fused | None:
-    native = native_of(node) if node.node_class is NodeClass.OTHER else None
+    native = native_form(node) if node.node_class is NodeClass.OTHER else None
     signature = node_signature(unit, node) if isinstance(native, EXPRESSIONS) else None
     if signature is None or not isinstance(native, EXPRESSIONS):
         return None

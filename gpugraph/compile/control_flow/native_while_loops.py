@@ -327,7 +327,7 @@ class _Translation:
             sources = [values[source] for source in member.sources]
             results = build(self.fusion, member.expressions, member.signature, sources)
             self._check(member.name, results[0], member.signature.output_shapes[0])
-            values += results
+            values += map(self.fusion.stored, results)
         for slot, value in enumerate(node.attrs["stores"]):
             self.values[node.id, slot] = values[value]
 
@@ -343,5 +343,6 @@ class _Translation:
         if not shape.is_fully_defined():
             raise NotNativeError(f"the shape of '{node.name}' is open")
         value = self.fusion.apply(entry.kernel, self._inputs_of(node), node.output_types[0])
+        value = self.fusion.stored(value)
         self._check(node.name, value, tuple(size or 0 for size in shape.as_list()))
         self.values[node.id, 0] = value

@@ -115,7 +115,7 @@ def _is_native(unit: Unit, node: Node) -> bool:
     attrs.
     """
     on_gpu = unit.device_types[node.assigned_device] != "CPU"
-    native = unit.kernel(node) if on_gpu else native_form(node, "CPU")
+    native = unit.kernel(node) if on_gpu else native_form(node)
     signature = node_signature(unit, node)
     if signature is None or not isinstance(native, (CSource, Source)):
         return False

@@ -116,7 +116,7 @@ class Record:
 
     def _builds_kernel(self) -> bool:
         unit = self.unit
-        fusion = Fusion(unit.device_types[self.group[0].assigned_device] != "CPU")
+        fusion = Fusion()
         try:
             values = []
             for key, slot in self.inputs:
@@ -124,7 +124,7 @@ class Record:
                 shape: Any = unit.shapes[key][slot].sizes
                 values.append(fusion.input(source.output_types[slot], shape))
             for member in self.members:
-                sources = [values[number] for number in member.sources]
+                sources = [fusion.stored(values[number]) for number in member.sources]
                 with literals_refused():
                     values += build(fusion, member.expressions, member.signature, sources)
             for number, (key, slot) in zip(self.stores, self.outputs):

@@ -158,7 +158,7 @@ def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -
     writes = sorted(DECLARATIONS[node.type].memory.writes)
     written = [arrays[slots.index(slot)] for slot in writes] if writes else results
     types = [node.input_types[slot].base_dtype for slot in slots]
-    program, sizes = program_of(native, context, types, inputs, written, gpu=True)
+    program, sizes = program_of(native, context, types, inputs, written)
     return launcher.program(program, sizes, inputs, written, context.scratch, refused)
 
 
@@ -201,7 +201,7 @@ def _transposed_reduction(
         ViewCopies(lambda _, x, y: [(x.transpose(order), y)]), context, [source, copy]
     )
     rows = copy.reshape((copy.size // columns, columns))
-    fusion = Fusion(gpu=True)
+    fusion = Fusion()
     fusion.output(fusion.reduce(kernel, fusion.input(dtype, rows.shape), [1]))
     result = out.reshape((rows.shape[0], 1))
     reduce = launcher.program(*fusion.finish(), [rows], [result], context.scratch, refused)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.dtypes import DType, as_dtype, bfloat16, uint8
+from gpugraph.base.dtypes import DType, as_dtype, uint8
 from gpugraph.compile.analysis.fusibility import key_of_attrs
 from gpugraph.compile.steps.kernel_context import KernelBinding
 from gpugraph.compile.steps.source_layouts import (
@@ -178,7 +178,7 @@ class Piece(NamedTuple):
     work: int = 0
 
 
-def native_form(node: Node, device_type: str) -> Native | Expressions | None:
+def native_form(node: Node, device_type: str = "CPU") -> Native | Expressions | None:
     """Return the native form of an op's kernel on a device type. If the kernel is only a `Call`,
     return None.
     """
@@ -186,17 +186,6 @@ def native_form(node: Node, device_type: str) -> Native | Expressions | None:
     if decl is not None and decl.native and is_ours(node.type, device_type, node.attrs):
         return decl.native
     return expressions_of(node.type, node.attrs, device_type)
-
-
-def native_of(node: Node) -> Native | Expressions | None:
-    """Return the form of an op for native code on the CPU, or None. For bfloat16, return only forms
-    that copy values or convert them to float32.
-    """
-    form = native_form(node, "CPU")
-    dtypes = {dtype.base_dtype for dtype in (*node.input_types, *node.output_types)}
-    copies = isinstance(form, (ViewCopies, CSource, MatrixProducts))
-    copies = copies or (isinstance(form, RowSource) and form.element is None)
-    return None if bfloat16 in dtypes and not copies else form
 
 
 Programs = dict[Hashable, tuple[Program, tuple[int, ...]]]
@@ -371,12 +360,11 @@ def program_of(
     types: Sequence[DType],
     inputs: Sequence[Any],
     written: Sequence[Any],
-    gpu: bool = False,
 ) -> Fused:
     """Return the generated program of an op's expressions for these arrays, with the sizes of its
     axes.
     """
-    fusion = Fusion(gpu)
+    fusion = Fusion()
     values = [fusion.input(dtype, array.shape) for dtype, array in zip(types, inputs, strict=True)]
     results = build(fusion, native, context, values)
     for value, array in zip(results, written, strict=True):

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.bfloat16 import finfo, kind_of
 from gpugraph.base.errors import InternalError
 from gpugraph.compile.steps.native_node_code import Candidate, Piece, translate
 from gpugraph.kernel import Elementwise
@@ -131,7 +132,7 @@ def rounding(dtype: Any) -> float:
     """Return the relative error of one rounding in a dtype. Return 0 for a dtype that does not
     round.
     """
-    return float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
+    return float(finfo(dtype).eps) if kind_of(dtype) == "f" else 0.0
 
 
 def _is_near(array: Any, expected: Any, exactly: bool) -> bool:
@@ -147,7 +148,7 @@ def _is_near(array: Any, expected: Any, exactly: bool) -> bool:
 
 def _off(array: Any, expected: Any) -> Any:
     same = (array == expected) | ((array != array) & (expected != expected))
-    if expected.dtype.kind not in "fiu":
+    if kind_of(expected.dtype) not in "fiu":
         return np.where(same, 0.0, np.inf)
     with np.errstate(all="ignore"):
         off = np.abs(array.astype(np.float64) - expected.astype(np.float64))
@@ -263,7 +264,7 @@ def _of_terms(sizes: Any, inputs: Sequence[Any]) -> Any:
 
 
 def _size(array: Any) -> Any:
-    return np.abs(array) if array.dtype.kind == "f" else array.copy()
+    return np.abs(array) if kind_of(array.dtype) == "f" else array.copy()
 
 
 # -- fused steps

@@ -20,13 +20,7 @@ from gpugraph.base.dtypes import string
 from gpugraph.compile.analysis.counted_rows import rows_counted_by
 from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_is_faster, numpy_nanoseconds
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
-from gpugraph.compile.steps.native_node_code import (
-    Candidate,
-    Piece,
-    native_form,
-    native_of,
-    row_piece,
-)
+from gpugraph.compile.steps.native_node_code import Candidate, Piece, native_form, row_piece
 from gpugraph.compile.steps.native_verification import are_equal, disagreement, spread
 from gpugraph.compile.unit.jit_settings import Jit, warn_once
 from gpugraph.config.environment import thread_count
@@ -81,7 +75,7 @@ def run_time_native(bound: BoundNode, jit: Jit, verifies: bool) -> RunTimeNative
     Args:
       verifies: whether the first native run of the node is compared with NumPy.
     """
-    native = native_of(bound.node)
+    native = native_form(bound.node)
     if not jit.is_on or not isinstance(native, RowSource) or bound.runner.has_kernels:
         return None
     return None if bound.is_late else RunTimeNative(native, bound, jit, verifies)
@@ -95,8 +89,8 @@ def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
     runner = bound.runner
     if runner.device_type != "CPU":
         return f"it is on {runner.name.rpartition('device:')[2]}"
-    if native_of(bound.node) is None:
-        return "NumPy computes bfloat16" if native_form(bound.node, "CPU") else "the op has none"
+    if native_form(bound.node) is None:
+        return "the op has none"
     if bound.is_late:
         return "it reads values on the host in each run"
     return otherwise if jit.is_on else jit.reason

@@ -9,7 +9,7 @@ import re
 from typing import Any, NamedTuple
 
 from gpugraph.base import dtypes
-from gpugraph.base.dtypes import DType, float16, float64, int32, uint64
+from gpugraph.base.dtypes import DType, bfloat16, float16, float64, int32, uint64
 
 
 class CType(NamedTuple):
@@ -43,12 +43,14 @@ C_TYPES: dict[DType, CType] = {
         for bits in (8, 16, 32, 64)
     },
 }
-"""The dtypes that native kernels support. float16 is computed in float and rounded after each op,
-as in NumPy. bfloat16 has native kernels on GPUs only, and is rounded only when it is stored.
+"""The dtypes that native kernels support. float16 and bfloat16 are computed in float. As in the
+NumPy kernels, float16 is rounded after each step of an op, and bfloat16 after each op.
 """
 
+_STORED = {float16: "gg_as_half(", bfloat16: "gg_as_bfloat16("}
+"""The C functions that round a value as if it were stored and loaded."""
+
 NOT_NATIVE: dict[DType, str] = {
-    dtypes.bfloat16: "the CPU's kernels have no type of it",
     dtypes.complex64: "expressions have the functions of real numbers",
     dtypes.complex128: "expressions have the functions of real numbers",
     dtypes.string: "strings are Python objects",
@@ -56,7 +58,7 @@ NOT_NATIVE: dict[DType, str] = {
     dtypes.variant: "variants are Python objects",
     **dict.fromkeys(dtypes.QUANTIZED, "quantized numbers are only moved"),
 }
-"""The dtypes without native kernels on the CPU, each with the reason."""
+"""The dtypes without native kernels, each with the reason."""
 
 EXPENSIVE = re.compile(r"\b(exp|expm1|log|log1p|tanh|erfc?|sin|cos|tan|pow|fmod)\(")
 """Matches expressions with a function that takes about ten times as long as arithmetic."""
@@ -71,15 +73,12 @@ DIVISION = "y == (T)0", "Integer division by zero"
 """
 
 
-def not_native(*types: DType, gpu: bool = False) -> str:
+def not_native(*types: DType) -> str:
     """Return the reason why native kernels do not support one of these dtypes, or "" if they
     support all.
-
-    Args:
-      gpu: whether the kernels run on the GPU.
     """
     for dtype in types:
-        if dtype.base_dtype in NOT_NATIVE and not (gpu and dtype.base_dtype in C_TYPES):
+        if dtype.base_dtype in NOT_NATIVE:
             return f"{dtype.base_dtype.name}: {NOT_NATIVE[dtype.base_dtype]}"
     return ""
 
@@ -95,15 +94,17 @@ def failure(expression: str, dtype: DType) -> tuple[str, str]:
 def in_c(expression: str, source: DType, target: DType) -> str:
     """Translate an op's expression to C.
 
-    `rounded(...)` in an expression rounds a value as if it had been stored. `(U)` converts a value
-    to the result's dtype. If this conversion is from float to integer, `(U)` becomes a function of
-    float_to_integer.h, because C does not define the result for floats out of the integer's range.
+    `stored(...)` in an expression rounds a value as if it had been stored, and `rounded(...)` does
+    so for float16 only. `(U)` converts a value to the result's dtype. If this conversion is from
+    float to integer, `(U)` becomes a function of float_to_integer.h, because C does not define the
+    result for floats out of the integer's range.
 
     Args:
       source: the dtype of the operands.
       target: the dtype of the result.
     """
     expression = expression.replace("rounded(", "gg_as_half(" if source is float16 else "(")
+    expression = expression.replace("stored(", _STORED.get(source, "("))
     if not (source.is_floating and target.is_integer):
         return expression
     wide = "u64" if target is uint64 else "i32" if target is int32 or target.size < 4 else "i64"

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from gpugraph.base.dtypes import DType
+from gpugraph.base.dtypes import DType, bfloat16
 from gpugraph.base.sizes import is_open
 from gpugraph.devices.codegen.c_types import literal, not_native
 from gpugraph.devices.codegen.program import (
@@ -50,19 +50,15 @@ class Fused(NamedTuple):
 
 
 class Fusion:
-    """A builder of a program. Its methods return the indices of values.
+    """A builder of a program. Its methods return the indices of values."""
 
-    Args:
-      gpu: whether the program is for a GPU. GPUs and the CPU support different dtypes.
-    """
-
-    def __init__(self, gpu: bool = False) -> None:
-        self._gpu = gpu
+    def __init__(self) -> None:
         self._values: list[Value] = []
         self._shapes: list[Shape] = []
         self._reduced: dict[int, frozenset[int]] = {}  # reductions' axes; the last one is 0
         self._outputs: list[int] = []
         self._output_shapes: list[Shape] = []
+        self._stored: dict[int, int] = {}  # by value
         self._expanded: dict[tuple[int, Shape], int] = {}  # by value and positions of axes
 
     # -- values
@@ -125,6 +121,18 @@ class Fusion:
         number = self._add(Reduce(*expressions, value, self._values[value].dtype, ""), result)
         self._reduced[number] = frozenset(last - axis for axis in reduced)
         return number
+
+    def stored(self, value: int) -> int:
+        """Return a value as the users of its op see it: bfloat16 is rounded here, and not within an
+        op. Other values are returned as they are.
+        """
+        if self.dtype(value) is not bfloat16 or not isinstance(
+            self._values[value], (Apply, Reduce)
+        ):
+            return value
+        if value not in self._stored:
+            self._stored[value] = self.apply("stored(x)", [value], bfloat16)
+        return self._stored[value]
 
     def output(self, value: int, shape: Sequence[int] | None = None) -> int:
         """Mark a value as an output and return the output's index. `bind` receives the outputs in
@@ -195,7 +203,7 @@ class Fusion:
         return len(self._values) - 1
 
     def _check(self, *types: DType) -> None:
-        reason = not_native(*types, gpu=self._gpu)
+        reason = not_native(*types)
         if reason:
             raise NotNativeError(reason)
 

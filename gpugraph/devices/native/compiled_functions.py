@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import float16, float32
+from gpugraph.base.dtypes import bfloat16, float16, float32
 from gpugraph.base.errors import invalid_argument
 from gpugraph.config.environment import thread_count
 from gpugraph.devices.codegen.c_types import EXPENSIVE
@@ -186,7 +186,7 @@ class CompiledFunction:
     def _scratch_item(self, index: int) -> int:
         """Return the number of bytes of a partial result of a reduction."""
         dtype = self.program.values[index].dtype
-        return (float32 if dtype is float16 else dtype).itemsize
+        return (float32 if dtype in (float16, bfloat16) else dtype).itemsize
 
 
 class LoopFunction:

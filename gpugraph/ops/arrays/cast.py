@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
+from gpugraph.base.bfloat16 import kind_of
 from gpugraph.base.dtypes import ALL, OBJECTS, DType, as_dtype, runtime_name, stored
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.base.misfit import Misfit
@@ -19,6 +20,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.composite_tensors import Composite
+from gpugraph.ops.framework.kernel_registry import HostOnly, add_kernel
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import UnaryFunction
@@ -65,7 +67,7 @@ def _between(source: Any, target: Any) -> Any:
     """
     if source == np.float64 and target == np.float16:
         return np.float32
-    return np.int64 if source.kind == "f" and target == np.uint32 else None
+    return np.int64 if kind_of(source) == "f" and target == np.uint32 else None
 
 
 def _truncate(source: Any, target: Any) -> None:
@@ -98,6 +100,13 @@ _cast = op(
         "a conversion to bfloat16, x is rounded to the nearest (even) number or, if Truncate is "
         "true, towards 0. Quantized numbers are converted as integers."
     ),
+)
+add_kernel(
+    "Cast",
+    "GPU",
+    HostOnly("numbers are truncated to bfloat16 on the host"),
+    types={"DstT": [dtypes.bfloat16], "Truncate": [True]},
+    priority=1,
 )
 
 

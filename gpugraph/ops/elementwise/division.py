@@ -171,7 +171,7 @@ _division(
 truncatediv = _division(
     "TruncateDiv",
     _by_kind(_rounded_by(np.trunc), _truncate_integers)._replace(direct=True),
-    ("trunc(rounded(x / y))", _TRUNCATED),
+    ("trunc(stored(x / y))", _TRUNCATED),
     "x / y, elementwise, rounded towards zero.",
     "truncatediv",
 )
@@ -179,7 +179,7 @@ truncatediv = _division(
 floor_div = _division(
     "FloorDiv",
     _by_kind(_rounded_by(np.floor), lambda _: np.floor_divide)._replace(direct=True),
-    ("floor(rounded(x / y))", _FLOORED),
+    ("floor(stored(x / y))", _FLOORED),
     "x / y, elementwise, rounded down; InvalidArgumentError for an integer by 0.",
 )
 floormod = _division(

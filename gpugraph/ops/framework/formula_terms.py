@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.base.dtypes import DType
+from gpugraph.base.dtypes import DType, bfloat16, float32
 from gpugraph.kernel import Builder, Decomposition, Reduction, RowSource, Signature
 
 
@@ -74,7 +74,8 @@ class Term:
     def _operand(self, other: Any) -> int:
         if isinstance(other, Term):
             return other.value
-        return self.builder.constant(self.dtype.as_numpy_dtype(other), self.dtype)
+        kept = float32 if self.dtype is bfloat16 else self.dtype  # as in the NumPy kernel
+        return self.builder.constant(kept.as_numpy_dtype(other), self.dtype)
 
     def __add__(self, other: Any) -> Term:
         return self.apply("x + y", other)

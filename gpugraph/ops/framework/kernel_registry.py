@@ -31,20 +31,20 @@ class KernelDef(NamedTuple):
     """A kernel of an op type on a device type.
 
     Args:
-      types: a dict from type attrs to the dtypes that the kernel supports. It is empty if the
-        kernel supports all dtypes.
+      types: a dict from type attrs to the dtypes that the kernel supports, and from other attrs to
+        the values that it supports. It is empty if the kernel supports all dtypes.
       is_ours: whether the kernel belongs to the library, not to a program.
     """
 
     op_type: str
     device_type: str
     kernel: Kernel | HostOnly
-    types: Mapping[str, frozenset[DType]] = MappingProxyType({})
+    types: Mapping[str, frozenset[Any]] = MappingProxyType({})
     priority: int = 0
     is_ours: bool = False
 
     def accepts(self, attrs: Mapping[str, Any]) -> bool:
-        """Return whether the kernel supports the dtypes in these attrs of a node."""
+        """Return whether the kernel supports these attrs of a node."""
         return all(attrs.get(key) in allowed for key, allowed in self.types.items())
 
 
@@ -78,7 +78,7 @@ def add_kernel(
     device_type: str,
     kernel: Kernel | HostOnly,
     *,
-    types: Mapping[str, Sequence[DType]] | None = None,
+    types: Mapping[str, Sequence[Any]] | None = None,
     priority: int = 0,
     is_ours: bool = True,
 ) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.base.bfloat16 import is_bfloat16
+from gpugraph.base.bfloat16 import kind_of
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import ResourceExhaustedError
 from gpugraph.base.shapes import Dimension, as_shape
@@ -190,7 +190,7 @@ _WANTED_BY_KIND: dict[str, Callable[[DType], bool]] = {
 
 
 def _check_kind(value: Any, array: NDArray[Any], wanted: DType) -> None:
-    kind = "f" if is_bfloat16(array.dtype) else array.dtype.kind
+    kind = kind_of(array.dtype)
     if array.size != 0 and not (kind in _WANTED_BY_KIND and _WANTED_BY_KIND[kind](wanted)):
         raise TypeError(
             f"Expected {wanted.name}, got {value!r} of type '{type(value).__name__}' instead."

@@ -112,7 +112,7 @@ class Steps:
 def _build(builder: Builder, signature: Signature, inputs: Sequence[int]) -> Sequence[int]:
     values = list(inputs)
     for member in signature.attrs["members"]:
-        sources = [values[k] for k in member.sources]
+        sources = [builder.stored(values[k]) for k in member.sources]
         values += build(builder, member.expressions, member.signature, sources)
     return [values[k] for k in signature.attrs["stores"]]
 

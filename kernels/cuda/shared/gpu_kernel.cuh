@@ -97,6 +97,8 @@ GG_INLINE uint16_t gg_to_bfloat16(float x) {
     return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
+GG_INLINE float gg_as_bfloat16(float x) { return gg_from_bfloat16(gg_to_bfloat16(x)); }
+
 /* -- several elements in one load or store (templates are of V: T may be a macro) */
 
 template <class V, int N> struct alignas(sizeof(V) * N) gg_pack {

@@ -7,17 +7,6 @@
 
 #define GG_HALF_PART 16384
 
-static inline float gg_from_brain(uint16_t bits) {
-    union { uint32_t u; float f; } x = {(uint32_t)bits << 16};
-    return x.f;
-}
-
-static inline uint16_t gg_to_brain(float value) {
-    union { float f; uint32_t u; } x = {value};
-    const uint32_t rounded = (x.u + 0x7fffu + (x.u >> 16 & 1u)) >> 16;
-    return (uint16_t)(value != value ? (x.u >> 16 | 0x40u) : rounded);
-}
-
 typedef struct {
     const void *from;
     void *to;
@@ -36,7 +25,7 @@ static void GG_NAME(gg_widen_part)(void *block, int64_t which) {
     const uint16_t *from = job->from;
     gg_real *to = job->to;
     if (job->brain)
-        GG_LOOP for (int64_t i = which * GG_HALF_PART; i < end; i++) to[i] = gg_from_brain(from[i]);
+        GG_LOOP for (int64_t i = which * GG_HALF_PART; i < end; i++) to[i] = gg_from_bfloat16(from[i]);
     else
         GG_LOOP for (int64_t i = which * GG_HALF_PART; i < end; i++) to[i] = gg_from_half(from[i]);
 }
@@ -47,7 +36,7 @@ static void GG_NAME(gg_narrow_part)(void *block, int64_t which) {
     const gg_real *from = job->from;
     uint16_t *to = job->to;
     if (job->brain)
-        GG_LOOP for (int64_t i = which * GG_HALF_PART; i < end; i++) to[i] = gg_to_brain(from[i]);
+        GG_LOOP for (int64_t i = which * GG_HALF_PART; i < end; i++) to[i] = gg_to_bfloat16(from[i]);
     else
         GG_LOOP for (int64_t i = which * GG_HALF_PART; i < end; i++) to[i] = gg_to_half(from[i]);
 }

@@ -138,3 +138,25 @@ static inline __attribute__((always_inline, unused)) float gg_as_half(float x) {
     rounded = rounded > 65504.0f ? __builtin_inff() : rounded;
     return __builtin_copysignf(rounded, x);
 }
+
+/* -- bfloat16 in memory, float in registers */
+
+static inline __attribute__((always_inline, unused)) float gg_from_bfloat16(uint32_t bits) {
+    union { uint32_t u; float f; } result = {bits << 16};
+    return result.f;
+}
+
+/* The bits of the nearest number of bfloat16, and of two as near the even one. */
+static inline __attribute__((always_inline, unused)) uint32_t gg_bfloat16_bits(float x) {
+    union { float f; uint32_t u; } in = {x};
+    uint32_t nearest = (in.u + 0x7fffu + ((in.u >> 16) & 1u)) >> 16;
+    return (in.u & 0x7fffffffu) > 0x7f800000u ? (in.u >> 16) | 0x40u : nearest;
+}
+
+static inline __attribute__((always_inline, unused)) uint16_t gg_to_bfloat16(float x) {
+    return (uint16_t)gg_bfloat16_bits(x);
+}
+
+static inline __attribute__((always_inline, unused)) float gg_as_bfloat16(float x) {
+    return gg_from_bfloat16(gg_bfloat16_bits(x));
+}

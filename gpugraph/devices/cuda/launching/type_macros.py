@@ -16,7 +16,7 @@ def cuda_type(dtype: DType) -> CType:
     don't support the dtype.
     """
     base = dtype.base_dtype
-    reason = not_native(base, gpu=True)
+    reason = not_native(base)
     if reason:
         raise NotNativeError(reason)
     return C_TYPES[base]

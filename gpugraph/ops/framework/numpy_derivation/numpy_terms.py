@@ -29,7 +29,7 @@ from gpugraph.base.dtypes import (
     int32,
     int64,
 )
-from gpugraph.kernel import Call, Elementwise, KernelContext, Reduction
+from gpugraph.kernel import Builder, Call, Elementwise, KernelContext, Reduction
 from gpugraph.ops.framework.formula_terms import Formula, Term
 from gpugraph.ops.framework.kernel_helpers import run_all
 from gpugraph.ops.framework.numpy_derivation.c_expressions import Expression, parse
@@ -123,8 +123,8 @@ class _Value(NamedTuple):
     operands: tuple[int, ...] = ()
 
 
-class NumpyTerms:
-    """A builder (`Builder`) of a program of NumPy calls.
+class NumpyTerms(Builder):
+    """A builder of a program of NumPy calls.
 
     Args:
       inputs: the arrays of the inputs, which are the first values of the program.
