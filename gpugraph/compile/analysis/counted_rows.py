@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import OBJECTS
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.kernel import RowSource
+from gpugraph.graph.op_def import host_slots
+from gpugraph.kernel import Call, RowSource
+from gpugraph.ops.framework.kernel_registry import kernels_of
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
@@ -24,31 +27,57 @@ class CountedRows(NamedTuple):
     slots: Sequence[int]
 
 
-_SPARSE = CountedRows("", (0, 1))
-
-_BY_NUMPY = {
-    **dict.fromkeys(("StringSplit", "StringSplitV2", "SparseAdd", "SparseSlice"), _SPARSE),
-    **dict.fromkeys(("SparseConcat", "SparseFillEmptyRows", "SparseCross"), _SPARSE),
-    **dict.fromkeys(("DenseToDenseSetOperation", "DenseToSparseSetOperation"), _SPARSE),
-    **dict.fromkeys(("SparseToSparseSetOperation", "SparseReduceSumSparse"), _SPARSE),
-}
-"""By op type, the rows that a NumPy kernel counts: those of the indices and values of a sparse
-tensor."""
+_EQUAL = {"ListDiff": CountedRows("", (0, 1)), "ComputeAccidentalHits": CountedRows("", (0, 1, 2))}
+"""By op type, the rows that a NumPy kernel counts, apart from the rows of sparse tensors."""
 
 
-INFERRED = {"LookupTableFindV2"}
+INFERRED = {"DecodeCSV", "LookupTableFindV2", "ReduceJoin"}
 """The op types whose kernels return new arrays, always of the inferred shapes."""
 
 
 def counted_rows(node: Node) -> Sequence[CountedRows]:
     """Return the numbers of rows that the node's kernel counts."""
     decl = DECLARATIONS.get(node.type)
-    native = decl.native if decl is not None else None
-    if node.type in _BY_NUMPY:
-        return [_BY_NUMPY[node.type]]
-    if any(dtype.base_dtype in OBJECTS for dtype in node.output_types):
+    if decl is None:
         return ()
-    return rows_counted_by(native, len(node.output_types))
+    if not any(dtype.base_dtype in OBJECTS for dtype in node.output_types):
+        by_native = rows_counted_by(decl.native, len(node.output_types))
+        if by_native:
+            return by_native
+    if node.type in _EQUAL:
+        return [_EQUAL[node.type]]
+    outputs = decl.op_def.outputs
+    pairs = [
+        slots
+        for pair in _sparse_outputs(node.type)
+        for slots in zip(
+            *(sorted(host_slots(outputs, frozenset({i}), node.attrs)) for i in pair), strict=True
+        )
+    ]
+    is_single = len(pairs) == 1
+    return [CountedRows("" if is_single else f":{slots[0]}", slots) for slots in pairs]
+
+
+def counts_rows(op_type: str) -> bool:
+    """Return whether a NumPy kernel of the op counts rows."""
+    return op_type in _EQUAL or bool(_sparse_outputs(op_type))
+
+
+@cache
+def _sparse_outputs(op_type: str) -> Sequence[tuple[int, int]]:
+    """Return the numbers of the declared outputs that are the indices and values of sparse tensors,
+    if a kernel without side effects decides in a run how many elements these have.
+    """
+    op_def = DECLARATIONS[op_type].op_def
+    calls = [entry.kernel for entry in kernels_of(op_type) if entry.device_type == "CPU"]
+    if op_def.is_stateful or not any(isinstance(c, Call) and c.dynamic for c in calls):
+        return ()
+    numbers = {arg.name: number for number, arg in enumerate(op_def.outputs)}
+    return [
+        (number, numbers[f"{name[:-7]}values"])
+        for name, number in numbers.items()
+        if name.endswith("indices") and f"{name[:-7]}values" in numbers
+    ]
 
 
 def rows_counted_by(native: Any, output_count: int) -> Sequence[CountedRows]:
