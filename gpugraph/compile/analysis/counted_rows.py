@@ -66,10 +66,12 @@ def counts_rows(op_type: str) -> bool:
 @cache
 def _sparse_outputs(op_type: str) -> Sequence[tuple[int, int]]:
     """Return the numbers of the declared outputs that are the indices and values of sparse tensors,
-    if a kernel without side effects decides in a run how many elements these have.
+    if a kernel of the library decides in a run how many elements these have, and has no side
+    effects. A program's op may name its outputs so and mean something else.
     """
     op_def = DECLARATIONS[op_type].op_def
-    calls = [entry.kernel for entry in kernels_of(op_type) if entry.device_type == "CPU"]
+    entries = [entry for entry in kernels_of(op_type) if entry.device_type == "CPU"]
+    calls = [entry.kernel for entry in entries if entry.is_ours]
     if op_def.is_stateful or not any(isinstance(c, Call) and c.dynamic for c in calls):
         return ()
     numbers = {arg.name: number for number, arg in enumerate(op_def.outputs)}
