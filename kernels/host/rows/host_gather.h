@@ -65,7 +65,7 @@ static void gg_gather_rows(const char *from, char *to, const int64_t *rows, int6
         if (i + GG_AHEAD < count)
             for (int64_t line = 0; line < gg_min(row, 512); line += GG_LINE)
                 __builtin_prefetch(from + rows[i + GG_AHEAD] * row + line);
-        memcpy(to + i * row, from + rows[i] * row, (size_t)row);
+        gg_copy_bytes(to + i * row, from + rows[i] * row, row);
     }
 }
 
@@ -124,7 +124,7 @@ GG_ALWAYS void gg_put_rows(const gg_putting *p, int64_t first, int64_t last, con
     for (int64_t i = 0; i < p->places.count; i++) {
         const int64_t row = p->numbers[i];
         if (row < first || row >= last) continue;
-        memcpy(p->to + row * size, p->from + i * size, (size_t)size);
+        gg_copy_bytes(p->to + row * size, p->from + i * size, size);
     }
 }
 

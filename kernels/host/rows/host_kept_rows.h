@@ -57,7 +57,7 @@ static void gg_band_part(void *block, int64_t which) {
         char *to = b->to + at * b->row;
         gg_kept_bytes(b, at % b->rows, &low, &high);
         memset(to, 0, (size_t)low);
-        memcpy(to + low, from + low, (size_t)(high - low));
+        gg_copy_bytes(to + low, from + low, high - low);
         memset(to + high, 0, (size_t)(b->row - high));
     }
 }
@@ -86,8 +86,8 @@ static void gg_reverse_near(const char *from, char *to, int64_t length, int64_t 
         case 8: GG_REVERSE_ITEMS(uint64_t)
     }
     for (int64_t s = 0; s < length; s++)
-        memcpy(to + s * row, from + (length - 1 - s) * row, (size_t)row);
-    memcpy(to + length * row, from + length * row, (size_t)((count - length) * row));
+        gg_copy_bytes(to + s * row, from + (length - 1 - s) * row, row);
+    gg_copy_bytes(to + length * row, from + length * row, (count - length) * row);
 }
 
 #define GG_REVERSE_COLUMNS(type)                                                                   \
@@ -109,7 +109,7 @@ static void gg_reverse_far(const gg_reversing *r, const char *base, int64_t plac
             for (int64_t s = 0; s < r->second; s++) {
                 const int64_t length = r->lengths[s];
                 const int64_t other = place < length ? length - 1 - place : place;
-                memcpy(to + s * r->row, base + (other * step + s) * r->row, (size_t)r->row);
+                gg_copy_bytes(to + s * r->row, base + (other * step + s) * r->row, r->row);
             }
     }
 }

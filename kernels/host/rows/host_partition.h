@@ -28,7 +28,7 @@ static void gg_distribute(char **to, int64_t *rows, const char *from, const int3
         case 16: GG_PARTITION_ROWS(gg_partition_16)
     }
     for (int64_t i = 0; i < count; i++)
-        memcpy(to[part[i]] + rows[part[i]]++ * row, from + i * row, (size_t)row);
+        gg_copy_bytes(to[part[i]] + rows[part[i]]++ * row, from + i * row, row);
 }
 
 /* Returns whether each number has a result. */

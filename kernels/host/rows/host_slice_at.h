@@ -26,6 +26,6 @@ int GG_NAME(gg_slice_at)(void *block) {
     const char *from = (const char *)source->at[0] + index * n[2];
     char *to = source->at[2];
     for (int64_t i = 0; i < n[0]; i++, from += n[1] * n[2], to += n[2])
-        memcpy(to, from, (size_t)n[2]);
+        gg_copy_bytes(to, from, n[2]);
     return GG_DONE;
 }

@@ -25,7 +25,7 @@ static void gg_put_rows(char *to, const char *from, const int32_t *at, int64_t c
         case 8: GG_STITCH_ROWS(uint64_t)
         case 16: GG_STITCH_ROWS(gg_stitch_16)
     }
-    for (int64_t i = 0; i < count; i++) memcpy(to + at[i] * row, from + i * row, (size_t)row);
+    for (int64_t i = 0; i < count; i++) gg_copy_bytes(to + at[i] * row, from + i * row, row);
 }
 #endif
 

@@ -92,6 +92,28 @@ static __attribute__((unused)) int64_t gg_now(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* -- copies */
+
+#define GG_LONG_COPY 2048 /* bytes from which on memcpy uses the processor's string instructions */
+
+typedef uint8_t gg_32_bytes __attribute__((vector_size(32), aligned(1), may_alias));
+
+/* Copies bytes. The string instructions of some processors take ten times as long as vectors if the
+   addresses differ by a few bytes, apart from multiples of a page. The barrier keeps compilers from
+   making the loop a memcpy. */
+static inline __attribute__((unused)) void gg_copy_bytes(void *to, const void *from,
+                                                          int64_t bytes) {
+    int64_t i = 0;
+    if (bytes >= GG_LONG_COPY && (((uintptr_t)to ^ (uintptr_t)from) & 63))
+        for (; i + 128 <= bytes; i += 128) {
+            const gg_32_bytes *x = (const gg_32_bytes *)((const char *)from + i);
+            gg_32_bytes *y = (gg_32_bytes *)((char *)to + i), a = x[0], b = x[1], c = x[2], d = x[3];
+            y[0] = a, y[1] = b, y[2] = c, y[3] = d;
+            __asm__ volatile("" ::: "memory");
+        }
+    __builtin_memcpy((char *)to + i, (const char *)from + i, (size_t)(bytes - i));
+}
+
 /* -- float16 in memory, float in registers */
 
 /* The bits stay in 32 bits: of narrower ones compilers don't vectorize the selections. */

@@ -31,7 +31,8 @@ typedef struct {
 enum { GG_COPY = 0, GG_FILL = 1, GG_TURN = 2, GG_STRIDED = 3, GG_GROUPS = 4 };
 
 static void gg_copy_rows(const gg_move *p, const char *from, char *to, int64_t m, int64_t n) {
-    for (int64_t i = 0; i < m; i++) memcpy(to + i * p->to_row, from + i * p->from_row, n * p->item);
+    for (int64_t i = 0; i < m; i++)
+        gg_copy_bytes(to + i * p->to_row, from + i * p->from_row, n * p->item);
 }
 
 typedef struct { uint64_t low, high; } gg_wide;
@@ -107,6 +108,21 @@ GG_BACKWARD(uint32_t, 4)
 GG_BACKWARD(uint64_t, 8)
 GG_BACKWARD(gg_wide, 16)
 
+/* From or to every second element, such as the real parts of complex numbers. */
+#define GG_SECOND(type, bytes)                                                                     \
+    static void gg_from_second_##bytes(const type *restrict from, type *restrict to, int64_t n) {  \
+        for (int64_t j = 0; j < n; j++) to[j] = from[2 * j];                                       \
+    }                                                                                              \
+    static void gg_to_second_##bytes(const type *restrict from, type *restrict to, int64_t n) {    \
+        for (int64_t j = 0; j < n; j++) to[2 * j] = from[j];                                       \
+    }
+
+GG_SECOND(uint8_t, 1)
+GG_SECOND(uint16_t, 2)
+GG_SECOND(uint32_t, 4)
+GG_SECOND(uint64_t, 8)
+GG_SECOND(gg_wide, 16)
+
 #define GG_STRIDED_MOVE(type, bytes)                                                               \
     static void gg_strided_##bytes(const gg_move *p, const char *from, char *to, int64_t m,        \
                                    int64_t n) {                                                    \
@@ -116,6 +132,14 @@ GG_BACKWARD(gg_wide, 16)
             char *y = to + i * p->to_row;                                                          \
             if (step == -bytes && to_step == bytes) {                                              \
                 gg_backward_##bytes((const type *)x, (type *)y, n);                                \
+                continue;                                                                          \
+            }                                                                                      \
+            if (step == 2 * bytes && to_step == bytes) {                                           \
+                gg_from_second_##bytes((const type *)x, (type *)y, n);                             \
+                continue;                                                                          \
+            }                                                                                      \
+            if (step == bytes && to_step == 2 * bytes) {                                           \
+                gg_to_second_##bytes((const type *)x, (type *)y, n);                               \
                 continue;                                                                          \
             }                                                                                      \
             for (int64_t j = 0; j < n; j++, x += step, y += to_step) *(type *)y = *(type *)x;      \

@@ -120,3 +120,27 @@ def test_eight_axes_are_moved() -> None:
     target = np.zeros((3,) * 8)
     move(1.0, target[(slice(0, 2),) * 8])()
     assert target.sum() == 2**8
+
+
+@pytest.mark.parametrize("size", [2047, 2048, 2175, 2176, 5000, 70_001])
+def test_long_rows_at_any_distance_are_moved(size: int) -> None:
+    source = np.random.default_rng(size).integers(0, 256, size + 80, np.uint8)
+    for before, after in [(0, 0), (0, 1), (3, 0), (7, 4), (0, 63), (64, 0), (0, 33)]:
+        target = np.zeros(size + 80, np.uint8)
+        move(source[before : before + size], target[after : after + size])()
+        wanted = np.zeros_like(target)
+        wanted[after : after + size] = source[before : before + size]
+        np.testing.assert_array_equal(target, wanted)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_every_second_element_is_moved(dtype: Any) -> None:
+    wide, narrow = filled((3, 134), dtype), filled((3, 67), dtype)
+    for part in range(2):
+        target = np.zeros_like(narrow)
+        move(wide[:, part::2], target)()
+        np.testing.assert_array_equal(target, wide[:, part::2])
+        spread = np.zeros_like(wide)
+        move(narrow, spread[:, part::2])()
+        np.testing.assert_array_equal(spread[:, part::2], narrow)
+        assert not spread[:, 1 - part :: 2].any()
